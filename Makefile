@@ -1,0 +1,41 @@
+# The single door: every task of the project is a target here, and each does its own set-up.
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SCALE ?= small
+
+.PHONY: help demo test lint format bench java clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(STAMP) java ## match generated posts against a hundred thousand subscriptions
+	$(BIN)/tidegate demo
+
+test: $(STAMP) java ## run the whole test suite
+	$(BIN)/pytest -n 2 --dist loadscope -q
+
+lint: $(STAMP) ## ruff, mypy (strict), and the one-way rooms
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## rewrite the sources in the house format
+	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests
+
+bench: $(STAMP) ## every benchmark at SCALE (small, paper or max); JSON and plots go to out/
+	mkdir -p out
+	$(BIN)/tidegate bench text --scale $(SCALE) --json out/text-$(SCALE).json
+	$(BIN)/tidegate bench index --scale $(SCALE) --json out/index-$(SCALE).json --plot out/index-$(SCALE).png
+
+java: ## make sure that Java 17 or newer is here
+	@scripts/ensure-java
+
+$(STAMP): pyproject.toml constraints.txt scripts/make-venv
+	scripts/make-venv $(VENV)
+	touch $@
+
+clean: ## remove the virtual environment and everything generated
+	rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,36 @@
+"""The errors Tidegate raises: one small hierarchy, so that a caller can catch all of them or one kind.
+
+A message names the thing, the value and what is allowed.
+"""
+
+
+class TidegateError(Exception):
+    """Anything Tidegate refuses or cannot do, in a sentence fit for a user."""
+
+
+class QueryError(TidegateError):
+    """A subscription that is not accepted: where in its text, why, and what to write instead.
+
+    >>> print(QueryError("a closing parenthesis is missing", "(storm flood", 0, "add ')'"))
+    a closing parenthesis is missing, at character 1 of '(storm flood' (add ')')
+    """
+
+    def __init__(self, problem: str, query: str, position: int, hint: str) -> None:
+        super().__init__(problem, query, position, hint)
+        self.problem = problem
+        self.query = query
+        self.position = position
+        """Offset into `query`, in characters from 0."""
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Return the whole message, on one line."""
+        return f"{self.problem}, at character {self.position + 1} of {self.query!r} ({self.hint})"
+
+
+class ConfigError(TidegateError):
+    """A setting or an argument outside what is allowed."""
+
+
+class StoreError(TidegateError):
+    """A stored file that is missing, torn, foreign, or of another version."""
