@@ -24,7 +24,7 @@ class BruteForce(Index):
         return int(_match(self.arrays["offsets"], self.arrays["values"], self.n_terms, items, first, out))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _match(offsets: Int64, values: Int32, n_terms: int, items: Csr, first: int, out: Cursor) -> int:
     held = np.zeros(n_terms, np.bool_)
     n_sets = len(offsets) - 1

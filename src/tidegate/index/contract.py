@@ -5,7 +5,7 @@ alone cannot decide (NOT, phrases, places) is verified on the answers by the mat
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -41,6 +41,23 @@ class Cursor(NamedTuple):
     """Visited nodes, candidates."""
 
 
+def collect(items: Csr, match_from: Callable[[int, Cursor], int]) -> tuple[Csr, Int64]:
+    """Run a match kernel over all items with as much room as it turns out to need; return numbers and counters.
+
+    `match_from(first, out)` matches items from `first` on and returns the first one that did not fit, or the
+    number of items.
+    """
+    out = Cursor(
+        np.zeros(items.rows + 1, np.int64), np.empty(max(1024, 64 * items.rows), np.int32), np.zeros(2, np.int64)
+    )
+    first = 0
+    while (first := match_from(first, out)) < items.rows:
+        numbers = np.empty(2 * len(out.numbers), np.int32)
+        numbers[: out.offsets[first]] = out.numbers[: out.offsets[first]]
+        out = out._replace(numbers=numbers)
+    return Csr(out.offsets, out.numbers[: out.offsets[-1]]), out.counters
+
+
 class Index(ABC):
     """Immutable; safe to share between threads and, memory-mapped, between processes."""
 
@@ -63,16 +80,8 @@ class Index(ABC):
     def match(self, items: Csr) -> Matches:
         """Return exactly the sets contained in each item. Unknown and repeated terms do no harm."""
         ranked = ranked_items(items, self.n_terms)
-        out = Cursor(
-            np.zeros(items.rows + 1, np.int64), np.empty(max(1024, 64 * items.rows), np.int32), np.zeros(2, np.int64)
-        )
-        first = 0
-        while (first := self._match_from(ranked, first, out)) < items.rows:
-            numbers = np.empty(2 * len(out.numbers), np.int32)
-            numbers[: out.offsets[first]] = out.numbers[: out.offsets[first]]
-            out = out._replace(numbers=numbers)
-        found = Csr(out.offsets, out.numbers[: out.offsets[-1]])
-        return Matches(found, int(out.counters[0]), int(out.counters[1]))
+        found, counters = collect(ranked, lambda first, out: self._match_from(ranked, first, out))
+        return Matches(found, int(counters[0]), int(counters[1]))
 
     @property
     def nbytes(self) -> int:

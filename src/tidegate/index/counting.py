@@ -40,7 +40,7 @@ class Counting(Index):
         return int(_match(arrays["offsets"], arrays["postings"], arrays["lengths"], items, first, out))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _postings(terms: Csr, ends: Int64) -> Int32:
     postings = np.empty(len(terms.values), np.int32)
     for number in range(len(terms.offsets) - 1):
@@ -50,7 +50,7 @@ def _postings(terms: Csr, ends: Int64) -> Int32:
     return postings
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _match(
     offsets: Int64, postings: Int32, lengths: NDArray[np.uint8], items: Csr, first: int, out: Cursor
 ) -> int:

@@ -63,7 +63,7 @@ class Flat(Index):
         return int(_match(FlatArrays(**self.arrays), items, first, out))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count_pairs(terms: Csr, n_terms: int) -> Int64:
     """How many pairs are filed under each term."""
     counts = np.zeros(n_terms, np.int64)
@@ -93,7 +93,7 @@ def _head_size(pairs_of: Int64) -> int:
     return best + 1 if worth[best] > 0 else 0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _build(terms: Csr, n_terms: int, head: int, pairs_of: Int64) -> Any:
     n_pairs = pairs_of.sum()
     head_pairs = pairs_of[:head].sum()
@@ -153,7 +153,7 @@ def _build(terms: Csr, n_terms: int, head: int, pairs_of: Int64) -> Any:
     return FlatArrays(roots, bits, bit_rows, counts, keys, pairs, tails)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find_pairs(index: FlatArrays, terms: Int32, held: NDArray[np.uint8], hits: Int32) -> int:
     """Write to `hits` every filed pair of the item's terms; return how many."""
     roots, bits, bit_rows, counts, keys = index.roots, index.bits, index.bit_rows, index.counts, index.keys
@@ -190,7 +190,7 @@ def _find_pairs(index: FlatArrays, terms: Int32, held: NDArray[np.uint8], hits: 
     return n_hits
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _report_below(
     pairs: Int32, tails: Int32, hits: Int32, held: NDArray[np.uint8], out: Cursor, written: int
 ) -> int:
@@ -228,7 +228,7 @@ def _report_below(
     return written
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _match(index: FlatArrays, items: Csr, first: int, out: Cursor) -> int:
     roots = index.roots
     n_items = len(items.offsets) - 1

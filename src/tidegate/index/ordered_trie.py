@@ -74,7 +74,7 @@ class PatriciaTrie(OrderedTrie):
         return TrieArrays(codes, *_compact(*_grow(coded.terms, coded.n_terms, numbers)))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _shared_prefix(terms: Csr, row: int) -> int:
     """How many first terms a row shares with the row before it."""
     if row == 0:
@@ -87,7 +87,7 @@ def _shared_prefix(terms: Csr, row: int) -> int:
     return shared
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _grow(terms: Csr, n_terms: int, set_numbers: Int32) -> Any:
     """Return roots, terms, children and numbers of the trie of sorted rows: each new prefix is a new node."""
     n_sets = len(terms.offsets) - 1
@@ -125,7 +125,7 @@ def _grow(terms: Csr, n_terms: int, set_numbers: Int32) -> Any:
     return roots, node_terms, children, numbers
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _compact(roots: Int32, terms: Int32, children: Int32, numbers: Int32) -> Any:
     """Merge every node that ends no set and has one child with that child; return the arrays of the rest."""
     n_nodes = len(terms)
@@ -171,7 +171,7 @@ def _compact(roots: Int32, terms: Int32, children: Int32, numbers: Int32) -> Any
     return new_roots, new_terms, new_children, new_numbers, label_starts, labels
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _enter(trie: TrieArrays, node: int, below: int, places: Int32, stack: Int64, top: int) -> int:
     """Put `node` on the stack if the item holds the rest of its label; return the new top of the stack."""
     if len(trie.label_starts) > 0:
@@ -183,7 +183,7 @@ def _enter(trie: TrieArrays, node: int, below: int, places: Int32, stack: Int64,
     return top + 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _match(trie: TrieArrays, items: Csr, first: int, out: Cursor) -> int:
     terms, children = trie.terms, trie.children
     n_items = len(items.offsets) - 1

@@ -33,7 +33,7 @@ class RankedKey(Index):
         return int(_match(arrays["heads"], arrays["starts"], arrays["rest"], items, first, out))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _build(terms: Csr, n_terms: int) -> Any:
     n_sets = len(terms.offsets) - 1
     heads = np.zeros(n_terms + 1, np.int32)  # number of the list's first set; flag: that set is the key alone
@@ -59,7 +59,7 @@ def _build(terms: Csr, n_terms: int) -> Any:
     return heads, starts, rest
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _match(heads: Int32, starts: Int64, rest: Int32, items: Csr, first: int, out: Cursor) -> int:
     held = np.zeros(len(heads), np.bool_)
     for item in range(first, len(items.offsets) - 1):

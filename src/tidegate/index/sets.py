@@ -67,7 +67,7 @@ def _validated(sets: Csr, n_terms: int | None) -> int:
     return n_terms
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sort_descending(values: Int32, start: int, stop: int) -> None:
     for i in range(start + 1, stop):
         value = values[i]
@@ -78,7 +78,7 @@ def _sort_descending(values: Int32, start: int, stop: int) -> None:
         values[j + 1] = value
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _descending_rows(sets: Csr) -> Any:
     offsets = np.empty(len(sets.offsets), np.int64)
     offsets[0] = 0
@@ -100,7 +100,7 @@ def _descending_rows(sets: Csr) -> Any:
     return offsets, values[:end]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _ranked(items: Csr, n_terms: int) -> Any:
     offsets = np.empty(len(items.offsets), np.int64)
     offsets[0] = 0
@@ -125,7 +125,7 @@ def _ranked(items: Csr, n_terms: int) -> Any:
     return offsets, values[:end]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _second_and_third(offsets: Int64, values: Int32, row: int) -> int:
     """Terms two and three as one number that sorts as they do; an absent term sorts first."""
     start, stop = offsets[row], offsets[row + 1]
@@ -134,7 +134,7 @@ def _second_and_third(offsets: Int64, values: Int32, row: int) -> int:
     return (second << 32) | third
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _compare_rest(offsets: Int64, values: Int32, left: int, right: int) -> int:
     """Compare two rows that agree in their first three terms: negative, zero or positive."""
     i, j = offsets[left] + 3, offsets[right] + 3
@@ -147,14 +147,14 @@ def _compare_rest(offsets: Int64, values: Int32, left: int, right: int) -> int:
     return (1 if i < left_stop else 0) - (1 if j < right_stop else 0)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _is_before(offsets: Int64, values: Int32, key: int, row: int, other_key: int, other_row: int) -> bool:
     if key != other_key:
         return key < other_key
     return _compare_rest(offsets, values, row, other_row) < 0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sort_bucket(offsets: Int64, values: Int32, keys: Int64, rows: Int32, low: int, high: int, stack: Int64) -> None:
     """Sort `rows[low:high]`, with their `keys`, by key and then by the rest of the row (quicksort, Hoare)."""
     top = 0
@@ -194,7 +194,7 @@ def _sort_bucket(offsets: Int64, values: Int32, keys: Int64, rows: Int32, low: i
             keys[j + 1], rows[j + 1] = key, row
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _lexicographic_order(offsets: Int64, values: Int32, n_terms: int) -> Int32:
     """The rows in lexicographic order: counting sort on the first term, then each bucket apart."""
     n = len(offsets) - 1
@@ -221,7 +221,7 @@ def _lexicographic_order(offsets: Int64, values: Int32, n_terms: int) -> Int32:
     return order
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _is_equal(offsets: Int64, values: Int32, left: int, right: int) -> bool:
     i, j = offsets[left], offsets[right]
     length = offsets[left + 1] - i
@@ -233,7 +233,7 @@ def _is_equal(offsets: Int64, values: Int32, left: int, right: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _without_repeats(offsets: Int64, values: Int32, order: Int32) -> Any:
     n = len(order)
     numbers = np.empty(n, np.int32)

@@ -28,7 +28,7 @@ def order_positions(order: TermOrder, arrivals: Csr, n_terms: int, seed: int = 0
     raise ConfigError(f"no term order is called {order!r}: choose one of {', '.join(get_args(TermOrder))}")
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _arrival_positions(values: Int32, n_terms: int) -> Int32:
     positions = np.full(n_terms, -1, np.int32)
     arrived = 0

@@ -1,0 +1,234 @@
+"""An index that changes: an immutable main index, a small tail, tombstones, merged in the background.
+
+What is added is matched by the next call of `match`, what is removed by none. Entries are numbered in the order
+of adding, and a number is never used again.
+"""
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tidegate.csr import Csr, Int32, Int64
+from tidegate.errors import ConfigError
+from tidegate.growth import with_room
+from tidegate.index.contract import Index, Matches
+from tidegate.index.flat import Flat
+from tidegate.index.sets import TermSets, distinct_sets
+from tidegate.index.tail import Tail
+
+_SMALLEST_MERGE = 1 << 16
+_MERGE_SHARE = 0.1
+
+
+class _Main(NamedTuple):
+    """Immutable once made: the index, the sets it was built from, and for every set the entries that want it."""
+
+    index: Index
+    sets: TermSets
+    entries: Csr
+
+
+class Live:
+    """Thread-safe. Equal sets share one place in the main index, and are reported once per entry.
+
+    >>> from tidegate.csr import from_rows
+    >>> live = Live()
+    >>> first, second = live.add(from_rows([[3, 1], [1]]))
+    >>> live.remove([second])
+    >>> live.match(from_rows([[1, 2, 3]])).sets.values.tolist() == [first]
+    True
+    """
+
+    def __init__(self, index_class: type[Index] = Flat, *, merges_itself: bool = True) -> None:
+        """Start empty; with `merges_itself`, a tail that has grown large is merged in the background."""
+        self._index_class = index_class
+        self._merges_itself = merges_itself
+        self._lock = threading.RLock()
+        self._main = self._build(Csr(np.zeros(1, np.int64), np.empty(0, np.int32)), np.empty(0, np.int32))
+        self._tail = Tail()
+        self._tail_base = 0  # the entry number of the tail's first set
+        self._alive = np.empty(64, np.int8)  # by entry
+        self._removed = 0
+        self._merger: ThreadPoolExecutor | None = None
+        self._merging: Future[None] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of entries that are not removed."""
+        with self._lock:
+            return self._tail_base + self._tail.rows - self._removed
+
+    def add(self, sets: Csr) -> Int32:
+        """Add the sets; return their entry numbers. Duplicates of each other or of older entries are welcome."""
+        if sets.rows and int(np.diff(sets.offsets).min()) == 0:
+            raise ConfigError("a term set is empty: every conjunction needs at least one positive term")
+        if len(sets.values) and int(sets.values.min()) < 0:
+            raise ConfigError(f"a term id is {sets.values.min()}: ids start at 0")
+        with self._lock:
+            self._raise_failed_merge()
+            first = self._tail_base + self._tail.rows
+            if first + sets.rows >= 2**31:
+                raise ConfigError("a live index numbers at most 2,147,483,647 entries in its life")
+            self._tail.add(sets)
+            self._alive = with_room(self._alive, first + sets.rows)
+            self._alive[first : first + sets.rows] = 1
+            if self._merges_itself and self._tail.rows > max(_SMALLEST_MERGE, _MERGE_SHARE * first):
+                self.start_merge()
+            return np.arange(first, first + sets.rows, dtype=np.int32)
+
+    def remove(self, entries: Any) -> None:
+        """Remove these entries at once. An entry that is unknown or already gone is an error, and nothing happens."""
+        numbers = np.unique(np.asarray(entries, dtype=np.int64))
+        with self._lock:
+            known = self._tail_base + self._tail.rows
+            inside = (numbers >= 0) & (numbers < known)
+            gone = numbers[~inside] if not inside.all() else numbers[self._alive[numbers] == 0]
+            if len(gone):
+                raise ConfigError(f"entry {gone[0]} is not in the index: it was never added, or is already removed")
+            self._alive[numbers] = 0
+            self._removed += len(numbers)
+
+    def match(self, items: Csr) -> Matches:
+        """Return for every item the entries whose sets it contains, as of some moment during the call."""
+        with self._lock:
+            main, base, alive = self._main, self._tail_base, self._alive
+            recent, looked_at = self._tail.match(items)
+        settled = main.index.match(items)
+        entries = _living_entries(settled.sets, main.entries, recent, base, alive)
+        return Matches(Csr(*entries), settled.visited + looked_at, settled.candidates + looked_at)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the main index; tail and fan-out not counted."""
+        return self._main.index.nbytes
+
+    @property
+    def tail_rows(self) -> int:
+        """How many entries wait in the tail."""
+        return self._tail.rows
+
+    def merge(self) -> None:
+        """Fold the tail and the removals into a new main index; return when it is in place."""
+        with self._lock:
+            merging = self.start_merge()
+        merging.result()
+
+    def start_merge(self) -> "Future[None]":
+        """Begin a merge in the background, or return the one that is under way. Matching goes on meanwhile."""
+        with self._lock:
+            if self._merging is None or self._merging.done():
+                self._raise_failed_merge()
+                self._merger = self._merger or ThreadPoolExecutor(1, thread_name_prefix="tidegate-merge")
+                self._merging = self._merger.submit(self._merge)
+            return self._merging
+
+    def close(self) -> None:
+        """Wait for a merge under way and end the background thread. The index can still be used."""
+        if self._merger is not None:
+            self._merger.shutdown(wait=True)
+            self._merger = None
+        self._raise_failed_merge()
+
+    def _merge(self) -> None:
+        with self._lock:
+            main, recent, base = self._main, self._tail.sets, self._tail_base
+            alive = self._alive.copy()
+        sets, entries = _living_sets(main.sets.terms, main.entries, recent, base, alive)
+        merged = self._build(sets, entries)
+        with self._lock:
+            # What was added since is still in the tail's end; what was removed since is dead in `_alive`.
+            newer = self._tail.sets.slice(recent.rows, self._tail.rows)
+            self._main, self._tail_base = merged, base + recent.rows
+            self._tail = Tail()
+            self._tail.add(newer)
+
+    def _build(self, sets: Csr, entries: Int32) -> _Main:
+        distinct, numbers = distinct_sets(sets)
+        wanted = Csr(*_grouped(numbers, entries, distinct.rows))
+        return _Main(self._index_class.build(distinct), distinct, wanted)
+
+    def _raise_failed_merge(self) -> None:
+        if self._merging is not None and self._merging.done():
+            self._merging.result()
+
+
+@njit(cache=True, nogil=True)
+def _grouped(numbers: Int32, entries: Int32, n_sets: int) -> Any:
+    """The entries of every set, as the offsets and values of a `Csr`."""
+    offsets = np.zeros(n_sets + 1, np.int64)
+    for i in range(len(numbers)):
+        offsets[numbers[i] + 1] += 1
+    for number in range(n_sets):
+        offsets[number + 1] += offsets[number]
+    ends = offsets[:-1].copy()
+    values = np.empty(len(numbers), np.int32)
+    for i in range(len(numbers)):
+        values[ends[numbers[i]]] = entries[i]
+        ends[numbers[i]] += 1
+    return offsets, values
+
+
+@njit(cache=True, nogil=True)
+def _living_sets(sets: Csr, entries: Csr, recent: Csr, base: int, alive: NDArray[np.int8]) -> Any:
+    """Every entry that is not removed, with its set: those of the main index, then those of the tail."""
+    n_entries, n_values = 0, 0
+    for number in range(len(sets.offsets) - 1):
+        for i in range(entries.offsets[number], entries.offsets[number + 1]):
+            if alive[entries.values[i]]:
+                n_entries += 1
+                n_values += sets.offsets[number + 1] - sets.offsets[number]
+    for row in range(len(recent.offsets) - 1):
+        if alive[base + row]:
+            n_entries += 1
+            n_values += recent.offsets[row + 1] - recent.offsets[row]
+    offsets = np.zeros(n_entries + 1, np.int64)
+    values = np.empty(n_values, np.int32)
+    living = np.empty(n_entries, np.int32)
+    made = 0
+    for number in range(len(sets.offsets) - 1):
+        for i in range(entries.offsets[number], entries.offsets[number + 1]):
+            if alive[entries.values[i]]:
+                living[made] = entries.values[i]
+                made = _append_row(sets, number, offsets, values, made)
+    for row in range(len(recent.offsets) - 1):
+        if alive[base + row]:
+            living[made] = base + row
+            made = _append_row(recent, row, offsets, values, made)
+    return Csr(offsets, values), living
+
+
+@njit(cache=True, nogil=True)
+def _append_row(source: Csr, row: int, offsets: Int64, values: Int32, made: int) -> int:
+    end = offsets[made]
+    for i in range(source.offsets[row], source.offsets[row + 1]):
+        values[end] = source.values[i]
+        end += 1
+    offsets[made + 1] = end
+    return made + 1
+
+
+@njit(cache=True, nogil=True)
+def _living_entries(settled: Csr, entries: Csr, recent: Csr, base: int, alive: NDArray[np.int8]) -> Any:
+    """For every item, the living entries of its sets in the main index, then those of the tail."""
+    most = len(recent.values)
+    for i in range(len(settled.values)):
+        most += entries.offsets[settled.values[i] + 1] - entries.offsets[settled.values[i]]
+    offsets = np.zeros(len(settled.offsets), np.int64)
+    values = np.empty(most, np.int32)
+    end = 0
+    for item in range(len(settled.offsets) - 1):
+        for i in range(settled.offsets[item], settled.offsets[item + 1]):
+            number = settled.values[i]
+            for j in range(entries.offsets[number], entries.offsets[number + 1]):
+                if alive[entries.values[j]]:
+                    values[end] = entries.values[j]
+                    end += 1
+        for i in range(recent.offsets[item], recent.offsets[item + 1]):
+            if alive[base + recent.values[i]]:
+                values[end] = base + recent.values[i]
+                end += 1
+        offsets[item + 1] = end
+    return offsets, values[:end]

@@ -1,0 +1,265 @@
+"""The matcher: subscriptions in, posts in, matches out. Everything the rooms above know, put together.
+
+A post's terms find candidate conjunctions in a live index; what the index cannot prune is checked on them;
+equal queries are matched once and fanned out to their subscriptions at the end.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from tidegate.csr import Csr, Int32, offsets_of
+from tidegate.errors import ConfigError, TidegateError
+from tidegate.growth import with_room
+from tidegate.index.checks import NO_CHECKS, CheckArrays, Checks, PostColumns, passes, post_columns
+from tidegate.index.contract import Index
+from tidegate.index.fanout import FanOut
+from tidegate.index.flat import Flat
+from tidegate.index.live import Live
+from tidegate.query.conjunction import Conjunction, Query, id_of
+from tidegate.query.normal import Limits
+from tidegate.query.parse import parse, parse_many
+from tidegate.query.reason import Reason, explain
+from tidegate.query.semantics import PostView
+from tidegate.text.analyzer import Analyzer
+from tidegate.text.lexicon import Lexicon
+from tidegate.text.posts import read_posts
+from tidegate.text.vocabulary import Vocabulary
+
+
+class Refusal(NamedTuple):
+    """A subscription that was not accepted: its row in the batch, its id, and why."""
+
+    row: int
+    subscription: str
+    error: TidegateError
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a batch of posts matched."""
+
+    matcher: "Matcher"
+    queries: Csr
+    """Row per post: the numbers of the distinct queries it satisfies."""
+    visited: int
+    """Index nodes touched."""
+    candidates: int
+    """Conjunctions the index proposed."""
+    truncated: int
+    """Posts cut at the profile's limit."""
+    misplaced: int
+    """Posts whose place is not on Earth."""
+
+    @cached_property
+    def subscriptions(self) -> Csr:
+        """Row per post: the numbers of the subscriptions it satisfies, as of the first time they are asked for."""
+        return self.matcher.fanout.subscriptions(self.queries)
+
+    def pairs(self) -> list[tuple[int, str]]:
+        """Every match as (row of the post, id of the subscription)."""
+        posts = np.repeat(np.arange(self.subscriptions.rows), np.diff(self.subscriptions.offsets))
+        ids = map(self.matcher.subscription_id, self.subscriptions.values)
+        return list(zip(posts.tolist(), ids, strict=True))
+
+
+class Matcher:
+    """Holds subscriptions by id and matches posts against all of them, exactly. Belongs to one thread.
+
+    >>> matcher = Matcher()
+    >>> query = matcher.subscribe("ana", "storm (coast OR harbour) -film")
+    >>> posts = pa.table({"text": ["Storms reach the coast", "A film of storms on the coast"]})
+    >>> matcher.match(posts).pairs()
+    [(0, 'ana')]
+    """
+
+    def __init__(
+        self,
+        analyzer: Analyzer | None = None,
+        *,
+        vocabulary: Vocabulary | None = None,
+        limits: Limits | None = None,
+        index_class: type[Index] = Flat,
+    ) -> None:
+        """Start empty. A `vocabulary` by falling frequency makes the index faster, never more or less right."""
+        self.analyzer = analyzer or Analyzer()
+        self.limits = limits or Limits()
+        self.lexicon = Lexicon(self.analyzer, vocabulary)
+        self.fanout = FanOut()
+        self._live = Live(index_class)
+        self._checks = Checks()
+        self._check_of: Int32 = np.empty(64, np.int32)  # by conjunction, numbered as the live index's entries
+        self._query_of: Int32 = np.empty(64, np.int32)
+        self._queries: dict[str, int] = {}  # query id -> number
+        self._canonical: list[str] = []
+        self._conjunctions_of: list[Int32] = []
+        self._wanted_by: list[int] = []  # by query: how many subscriptions ask for it
+        self._numbers: dict[str, int] = {}  # subscription id -> number
+        self._ids: list[str] = []
+
+    def __len__(self) -> int:
+        """Return the number of subscriptions."""
+        return len(self._numbers)
+
+    @property
+    def n_queries(self) -> int:
+        """The number of distinct queries."""
+        return len(self._queries)
+
+    def subscription_id(self, number: int) -> str:
+        """The id of a subscription."""
+        return self._ids[number]
+
+    def canonical(self, query: int) -> str:
+        """The text that all spellings of a query share."""
+        return self._canonical[query]
+
+    def subscribe(self, subscription: str, query: str) -> Query:
+        """Add a subscription; the next call of `match` knows it. Return its query, or raise `QueryError`."""
+        parsed = parse(query, self.analyzer, self.limits)
+        if subscription in self._numbers:
+            raise _taken(subscription)
+        self._add([subscription], [parsed])
+        return parsed
+
+    def subscribe_many(self, subscriptions: Sequence[str], queries: Sequence[str | None]) -> list[Refusal]:
+        """Add many at once; return those that were refused. One bad subscription does not stop the others."""
+        parsed, errors = parse_many(queries, self.analyzer, self.limits)
+        reasons = iter(errors)
+        refused: list[Refusal] = []
+        accepted: dict[str, Query] = {}
+        for row, (subscription, query) in enumerate(zip(subscriptions, parsed, strict=True)):
+            if query is None:
+                refused.append(Refusal(row, subscription, next(reasons)))
+            elif subscription in self._numbers or subscription in accepted:
+                refused.append(Refusal(row, subscription, _taken(subscription)))
+            else:
+                accepted[subscription] = query
+        self._add(list(accepted), list(accepted.values()))
+        return refused
+
+    def unsubscribe(self, subscription: str) -> None:
+        """Remove a subscription at once."""
+        if subscription not in self._numbers:
+            raise ConfigError(f"there is no subscription {subscription!r}")
+        number = self._numbers.pop(subscription)
+        self.fanout.remove(number)
+        query = self.fanout.query_of(number)
+        self._wanted_by[query] -= 1
+        if self._wanted_by[query] == 0:
+            self._live.remove(self._conjunctions_of[query])
+            del self._queries[id_of(self._canonical[query])]
+
+    def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
+        """Match posts (a column `text`; `author`, `lang`, `lat`, `lon` where there are such) against everything.
+
+        `columns` names them where they are called otherwise, as in `text="body"`.
+        """
+        batch = read_posts(posts, self.lexicon, sequences=self._checks.reads_phrases, **columns)
+        proposed = self._live.match(batch.terms)
+        queries = _verified(
+            proposed.sets,
+            self._query_of,
+            self._check_of,
+            self._checks.arrays,
+            post_columns(batch),
+            np.zeros(len(self.lexicon.vocabulary), np.int32),
+            np.zeros(len(self._canonical), np.int32),
+        )
+        return Found(
+            self, Csr(*queries), proposed.visited, len(proposed.sets.values), batch.truncated, batch.misplaced
+        )
+
+    def why(self, query: int, post: PostView) -> Reason | None:
+        """Say which conjunction of a query the post satisfies, and by which spans of its text; None if it does not."""
+        long_enough = Limits(max_length=len(self._canonical[query]) + 1)
+        return explain(parse(self._canonical[query], self.analyzer, long_enough), post, self.analyzer)
+
+    def merge(self) -> None:
+        """Fold everything added since the last merge into the main index now, instead of in the background."""
+        self._live.merge()
+        self.fanout.settle()
+
+    def close(self) -> None:
+        """Wait for background work to end."""
+        self._live.close()
+
+    def _add(self, subscriptions: list[str], queries: list[Query]) -> None:
+        new = {query.id: query for query in queries if query.id not in self._queries}
+        self._add_queries(new.values())
+        numbers = np.array([self._queries[query.id] for query in queries], np.int32)
+        for number in numbers:
+            self._wanted_by[number] += 1
+        first = len(self._ids)
+        self._ids += subscriptions
+        self._numbers.update(zip(subscriptions, range(first, len(self._ids)), strict=True))
+        self.fanout.add(numbers)
+
+    def _add_queries(self, queries: Iterable[Query]) -> None:
+        first = len(self._canonical)
+        conjunctions: list[Conjunction] = []
+        owners: list[int] = []
+        for number, query in enumerate(queries, first):
+            self._queries[query.id] = number
+            self._canonical.append(query.canonical)
+            self._wanted_by.append(0)
+            conjunctions += query.conjunctions
+            owners += [number] * len(query.conjunctions)
+        entries = self._live.add(self._term_sets(conjunctions))
+        checks = [self._checks.add(conjunction, self.lexicon) for conjunction in conjunctions]
+        if len(entries):
+            stop = int(entries[-1]) + 1
+            self._query_of, self._check_of = with_room(self._query_of, stop), with_room(self._check_of, stop)
+            self._query_of[entries], self._check_of[entries] = owners, checks
+        counts = np.bincount(np.array(owners, np.int64) - first, minlength=len(self._canonical) - first)
+        self._conjunctions_of += np.split(entries, np.cumsum(counts)[:-1]) if len(counts) else []
+
+    def _term_sets(self, conjunctions: Sequence[Conjunction]) -> Csr:
+        """The positive terms as ids. New terms of a batch are numbered by falling frequency in it."""
+        terms = [term for conjunction in conjunctions for term in conjunction.positive]
+        vocabulary = self.lexicon.vocabulary
+        unknown = Counter(term for term in terms if term not in vocabulary)
+        self.lexicon.add_terms(term for term, _ in unknown.most_common())
+        ids = np.fromiter(map(vocabulary.id, terms), np.int32, len(terms))
+        return Csr(offsets_of([len(conjunction.positive) for conjunction in conjunctions]), ids)
+
+
+def _taken(subscription: str) -> ConfigError:
+    return ConfigError(f"there is a subscription {subscription!r} already: unsubscribe it first, or choose another id")
+
+
+@njit(cache=True, nogil=True)
+def _verified(
+    proposed: Csr,
+    query_of: Int32,
+    check_of: Int32,
+    checks: CheckArrays,
+    posts: PostColumns,
+    held: Int32,
+    reported: Int32,
+) -> Any:
+    """The distinct queries of the proposed conjunctions whose checks the post passes."""
+    offsets = np.zeros(len(proposed.offsets), np.int64)
+    queries = np.empty(len(proposed.values), np.int32)
+    end = 0
+    for row in range(len(proposed.offsets) - 1):
+        for i in range(posts.terms.offsets[row], posts.terms.offsets[row + 1]):
+            held[posts.terms.values[i]] = row + 1
+        for i in range(proposed.offsets[row], proposed.offsets[row + 1]):
+            conjunction = proposed.values[i]
+            query = query_of[conjunction]
+            if reported[query] == row + 1:
+                continue
+            at = check_of[conjunction]
+            if at == NO_CHECKS or passes(checks, at, posts, row, held):
+                reported[query] = row + 1
+                queries[end] = query
+                end += 1
+        offsets[row + 1] = end
+    return offsets, queries[:end]
