@@ -16,11 +16,11 @@ class QueryError(TidegateError):
     """
 
     def __init__(self, problem: str, query: str, position: int, hint: str) -> None:
+        """Name the problem and the remedy; `position` counts characters of `query` from 0."""
         super().__init__(problem, query, position, hint)
         self.problem = problem
         self.query = query
         self.position = position
-        """Offset into `query`, in characters from 0."""
         self.hint = hint
 
     def __str__(self) -> str:

@@ -32,9 +32,7 @@ def all_sets(workload: Workload) -> dict[Path, float]:
     """Every possible subscription with its probability, by enumeration."""
     found: dict[Path, float] = {}
     for k in range(1, workload.longest + 1):
-        products = {
-            s: prod(workload.terms[list(s)].tolist()) for s in combinations(range(len(workload.terms)), k)
-        }
+        products = {s: prod(workload.terms[list(s)].tolist()) for s in combinations(range(len(workload.terms)), k)}
         total = sum(products.values())
         found.update({s: float(workload.lengths[k]) * p / total for s, p in products.items()})
     return found
@@ -79,9 +77,7 @@ def test_the_models_equal_enumeration_over_all_possible_subscriptions(workload: 
     np.testing.assert_allclose(models.posting_sizes(workload).sum(), n * workload.mean_length, rtol=1e-9)
     np.testing.assert_allclose(models.key_shares(workload), keys, rtol=1e-9)
     np.testing.assert_allclose(models.keyed_sizes(workload), np.multiply(n, stored), rtol=1e-9)
-    assert models.subscribed_terms(workload) == pytest.approx(
-        sum(1 - (1 - p) ** n for p in present), rel=1e-6
-    )
+    assert models.subscribed_terms(workload) == pytest.approx(sum(1 - (1 - p) ** n for p in present), rel=1e-6)
     assert models.keyed_terms(workload) == pytest.approx(sum(1 - (1 - p) ** n for p in keys), rel=1e-6)
 
 
@@ -148,12 +144,8 @@ def test_items_visit_as_many_trie_nodes_as_theorem_2_says(
     model = TrieModel(workload_of(n, law, theta), order)
     posts = items(400, law, seed=5, shortest=item_terms, longest=item_terms)
     tries = [trie_paths(term_sets(n, law, theta, seed), order) for seed in seeds]
-    measured = np.mean(
-        [[visited(trie, posts.row(i).tolist(), order) for i in range(posts.rows)] for trie in tries]
-    )
-    assert np.mean([model.visits(posts.row(i)) for i in range(posts.rows)]) == pytest.approx(
-        measured, rel=0.015
-    )
+    measured = np.mean([[visited(trie, posts.row(i).tolist(), order) for i in range(posts.rows)] for trie in tries])
+    assert np.mean([model.visits(posts.row(i)) for i in range(posts.rows)]) == pytest.approx(measured, rel=0.015)
 
 
 def test_repeated_terms_of_an_item_are_visited_once() -> None:

@@ -144,7 +144,7 @@ def _is_in(region: NDArray[np.float64], lat: float, lon: float) -> bool:
     up = sin(radians(lat - region[1]) / 2)
     across = sin(radians(lon - region[2]) / 2)
     chord = up * up + cos(radians(region[1])) * cos(radians(lat)) * across * across
-    return 2 * EARTH_RADIUS_KM * asin(min(1.0, sqrt(chord))) <= region[3]
+    return bool(2 * EARTH_RADIUS_KM * asin(min(1.0, sqrt(chord))) <= region[3])
 
 
 @njit(cache=True, nogil=True)

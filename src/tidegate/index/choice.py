@@ -41,9 +41,7 @@ def choose_index(workload: Workload, taus: Taus = DEFAULT_TAUS, memory_limit: in
     contents = estimate_contents(workload)
     steps = _steps(workload, contents)
     nbytes = _nbytes(workload, contents)
-    predicted = {
-        name: Prediction(steps[name].nanoseconds(taus) / 1000, nbytes[name], steps[name]) for name in steps
-    }
+    predicted = {name: Prediction(steps[name].nanoseconds(taus) / 1000, nbytes[name], steps[name]) for name in steps}
     fitting = [name for name in predicted if memory_limit is None or nbytes[name] <= memory_limit]
     if fitting:
         index = min(fitting, key=lambda name: predicted[name].microseconds)
@@ -86,9 +84,7 @@ def _nbytes(workload: Workload, contents: Contents) -> dict[str, float]:
     }
 
 
-def _reasons(
-    index: str, predicted: dict[str, Prediction], contents: Contents, memory_limit: int | None
-) -> list[str]:
+def _reasons(index: str, predicted: dict[str, Prediction], contents: Contents, memory_limit: int | None) -> list[str]:
     chosen = predicted[index]
     reasons = [
         f"The subscriptions ask for about {contents.sets:,.0f} distinct queries of "

@@ -65,9 +65,7 @@ def estimate_contents(workload: Workload, sample: int = _SAMPLE, seed: int = 0) 
     return Contents(*(totals * (n / sample)).tolist())
 
 
-def sample_sets(
-    workload: Workload, sample: int, generator: np.random.Generator
-) -> Iterator[NDArray[np.int64]]:
+def sample_sets(workload: Workload, sample: int, generator: np.random.Generator) -> Iterator[NDArray[np.int64]]:
     """Yield `sample` random subscriptions, one array for each length: rows of ascending ranks."""
     if workload.distinct[workload.longest] < _LEAST_DISTINCT_SHARE:
         raise ConfigError(

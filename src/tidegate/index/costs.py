@@ -103,9 +103,7 @@ def counting_bytes(workload: Workload, weights: Weights = DEFAULT_WEIGHTS) -> fl
 
 def ranked_key_bytes(workload: Workload, weights: Weights = DEFAULT_WEIGHTS) -> float:
     """Expected size of ranked-key lists (RIL, eqs 4 and 6), every subscription held."""
-    return (
-        workload.subscriptions * workload.mean_length * weights.posting + keyed_terms(workload) * weights.term
-    )
+    return workload.subscriptions * workload.mean_length * weights.posting + keyed_terms(workload) * weights.term
 
 
 def trie_bytes(nodes: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
@@ -127,9 +125,7 @@ def fit_taus(steps: Sequence[Steps], nanoseconds: ArrayLike, known: Taus = DEFAU
     """
     counts, times = np.array(steps, dtype=np.float64), np.asarray(nanoseconds, dtype=np.float64)
     if counts.ndim != 2 or len(counts) != len(times) or not (times > 0).all():
-        raise ConfigError(
-            f"{len(steps)} counts and {times.size} times: give one positive time for each count"
-        )
+        raise ConfigError(f"{len(steps)} counts and {times.size} times: give one positive time for each count")
     scaled = counts / times[:, None]
     taken = np.flatnonzero(counts.any(axis=0)).tolist()
     best, least = np.zeros(len(known)), float(len(times))

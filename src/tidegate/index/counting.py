@@ -51,9 +51,7 @@ def _postings(terms: Csr, ends: Int64) -> Int32:
 
 
 @njit(cache=True, nogil=True)
-def _match(
-    offsets: Int64, postings: Int32, lengths: NDArray[np.uint8], items: Csr, first: int, out: Cursor
-) -> int:
+def _match(offsets: Int64, postings: Int32, lengths: NDArray[np.uint8], items: Csr, first: int, out: Cursor) -> int:
     missing = np.empty(len(lengths), np.uint8)
     for item in range(first, len(items.offsets) - 1):
         missing[:] = lengths

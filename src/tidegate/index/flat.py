@@ -30,8 +30,7 @@ class FlatArrays(NamedTuple):
     """What the kernel reads. A record's first word carries a flag in its sign bit: the node is itself a set."""
 
     roots: Int32
-    """Two words a term: number of the first set filed under the term 
-    (flag: the term alone is a set), first pair."""
+    """Two words a term: number of its first set (flag: the term alone is a set), first pair."""
     bits: NDArray[np.uint64]
     """Head terms: row of `term` bits, bit `a` set if the pair (term, a) is filed."""
     bit_rows: Int32
@@ -41,8 +40,7 @@ class FlatArrays(NamedTuple):
     keys: Int32
     """Tail terms: the second term of every pair, ascending; the pairs of the head come first and have no key."""
     pairs: Int32
-    """Two words a pair: number of the first set below the pair 
-    (flag: the pair itself is a set), first tail word."""
+    """Two words a pair: number of its first set (flag: the pair itself is a set), first tail word."""
     tails: Int32
     """Remaining terms of the longer sets, flag on the last one of each."""
 
@@ -154,12 +152,12 @@ def _build(terms: Csr, n_terms: int, head: int, pairs_of: Int64) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _find_pairs(index: FlatArrays, terms: Int32, held: NDArray[np.uint8], hits: Int32) -> int:
+def _find_pairs(index: FlatArrays, terms: Int32, held: NDArray[np.uint8], hits: Int32) -> Any:
     """Write to `hits` every filed pair of the item's terms; return how many."""
     roots, bits, bit_rows, counts, keys = index.roots, index.bits, index.bit_rows, index.counts, index.keys
     head = len(bit_rows) - 1
     head_pairs = len(index.pairs) // 2 - 1 - len(keys)
-    n_hits = 0
+    n_hits = np.int64(0)
     for i in range(len(terms)):
         term = terms[i]
         pair, last = roots[2 * term + 1], roots[2 * term + 3]
@@ -191,9 +189,7 @@ def _find_pairs(index: FlatArrays, terms: Int32, held: NDArray[np.uint8], hits: 
 
 
 @njit(cache=True, nogil=True)
-def _report_below(
-    pairs: Int32, tails: Int32, hits: Int32, held: NDArray[np.uint8], out: Cursor, written: int
-) -> int:
+def _report_below(pairs: Int32, tails: Int32, hits: Int32, held: NDArray[np.uint8], out: Cursor, written: int) -> int:
     """Append the pairs in `hits` that are sets and the sets below them whose remaining terms are all held.
 
     Return the new end of the output, or -1 where it has no room.

@@ -7,7 +7,7 @@ from numba import types
 from numba.extending import intrinsic
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def popcount(typing_context: Any, word: Any) -> Any:
     """Return the number of set bits of a uint64."""
     if word != types.uint64:
@@ -19,7 +19,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of `array[index]` (one-dimensional, contiguous) to be loaded for reading."""
     if not isinstance(array, types.Array) or not isinstance(index, types.Integer):

@@ -6,7 +6,8 @@ of adding, and a number is never used again.
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -24,7 +25,8 @@ _SMALLEST_MERGE = 1 << 16
 _MERGE_SHARE = 0.1
 
 
-class _Main(NamedTuple):
+@dataclass(frozen=True)
+class _Main:
     """Immutable once made: the index, the sets it was built from, and for every set the entries that want it."""
 
     index: Index

@@ -172,9 +172,7 @@ class Matcher:
             np.zeros(len(self.lexicon.vocabulary), np.int32),
             np.zeros(len(self._canonical), np.int32),
         )
-        return Found(
-            self, Csr(*queries), proposed.visited, len(proposed.sets.values), batch.truncated, batch.misplaced
-        )
+        return Found(self, Csr(*queries), proposed.visited, len(proposed.sets.values), batch.truncated, batch.misplaced)
 
     def why(self, query: int, post: PostView) -> Reason | None:
         """Say which conjunction of a query the post satisfies, and by which spans of its text; None if it does not."""

@@ -38,19 +38,13 @@ class Workload:
             if len(law) == 0 or float(law.min()) < 0 or abs(float(law.sum()) - 1.0) > 1e-6:
                 raise ConfigError(f"{name} of a workload is not a law: its shares must be >= 0 and sum to 1")
         if len(self.terms) != len(self.item_terms):
-            raise ConfigError(
-                f"laws over {len(self.terms)} and {len(self.item_terms)} terms: give them one vocabulary"
-            )
+            raise ConfigError(f"laws over {len(self.terms)} and {len(self.item_terms)} terms: give them one vocabulary")
         longest, terms = len(self.lengths) - 1, int(np.count_nonzero(self.terms))
         if self.lengths[0] > 0 or longest > terms:
-            raise ConfigError(
-                f"subscriptions of 0 to {longest} terms out of {terms}: allowed are 1 to {terms}"
-            )
+            raise ConfigError(f"subscriptions of 0 to {longest} terms out of {terms}: allowed are 1 to {terms}")
         item_terms = int(np.count_nonzero(self.item_terms))
         if not 1 <= self.item_length <= item_terms:
-            raise ConfigError(
-                f"items of {self.item_length:g} terms out of {item_terms}: allowed are 1 to {item_terms}"
-            )
+            raise ConfigError(f"items of {self.item_length:g} terms out of {item_terms}: allowed are 1 to {item_terms}")
 
     @property
     def longest(self) -> int:

@@ -35,7 +35,7 @@ class TrieArrays(NamedTuple):
 
 
 class OrderedTrie(Index):
-    """Regular ordered trie: one node per distinct beginning of a set. Visits just the nodes whose terms the item has."""
+    """Regular ordered trie: a node per distinct beginning of a set. Visits just the nodes whose terms the item has."""
 
     name: ClassVar[str] = "ordered-trie"
 
@@ -51,7 +51,8 @@ class OrderedTrie(Index):
 
     @classmethod
     def _arrays(cls, coded: TermSets, codes: Int32, numbers: Int32) -> TrieArrays:
-        return TrieArrays(codes, *_grow(coded.terms, coded.n_terms, numbers), np.empty(0, np.int32), np.empty(0, np.int32))
+        roots, terms, children, ends = _grow(coded.terms, coded.n_terms, numbers)
+        return TrieArrays(codes, roots, terms, children, ends, np.empty(0, np.int32), np.empty(0, np.int32))
 
     @property
     def nodes(self) -> int:

@@ -126,7 +126,7 @@ def _ranked(items: Csr, n_terms: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _second_and_third(offsets: Int64, values: Int32, row: int) -> int:
+def _second_and_third(offsets: Int64, values: Int32, row: int) -> Any:
     """Terms two and three as one number that sorts as they do; an absent term sorts first."""
     start, stop = offsets[row], offsets[row + 1]
     second = np.int64(values[start + 1]) + 1 if stop - start > 1 else np.int64(0)
@@ -148,7 +148,7 @@ def _compare_rest(offsets: Int64, values: Int32, left: int, right: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _is_before(offsets: Int64, values: Int32, key: int, row: int, other_key: int, other_row: int) -> bool:
+def _is_before(offsets: Int64, values: Int32, key: int, row: int, other_key: int, other_row: int) -> Any:
     if key != other_key:
         return key < other_key
     return _compare_rest(offsets, values, row, other_row) < 0
@@ -227,10 +227,10 @@ def _is_equal(offsets: Int64, values: Int32, left: int, right: int) -> bool:
     length = offsets[left + 1] - i
     if offsets[right + 1] - j != length:
         return False
+    same = True
     for k in range(length):
-        if values[i + k] != values[j + k]:
-            return False
-    return True
+        same = same and values[i + k] == values[j + k]
+    return same
 
 
 @njit(cache=True, nogil=True)

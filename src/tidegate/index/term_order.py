@@ -1,6 +1,6 @@
 """The four orders in which a trie may take the terms of a set (EDBT paper, §4.3.2)."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numba import njit
@@ -24,12 +24,13 @@ def order_positions(order: TermOrder, arrivals: Csr, n_terms: int, seed: int = 0
     if order == "random":
         return np.random.default_rng(seed).permutation(n_terms).astype(np.int32)
     if order == "arrival":
-        return _arrival_positions(arrivals.values, n_terms)
+        positions: Int32 = _arrival_positions(arrivals.values, n_terms)
+        return positions
     raise ConfigError(f"no term order is called {order!r}: choose one of {', '.join(get_args(TermOrder))}")
 
 
 @njit(cache=True, nogil=True)
-def _arrival_positions(values: Int32, n_terms: int) -> Int32:
+def _arrival_positions(values: Int32, n_terms: int) -> Any:
     positions = np.full(n_terms, -1, np.int32)
     arrived = 0
     for i in range(len(values)):
