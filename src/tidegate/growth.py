@@ -9,13 +9,16 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def with_room(array: NDArray[_Scalar], size: int) -> NDArray[_Scalar]:
-    """Return the array if it has `size` places, else a copy with at least twice its own, the new ones -1.
+    """Return the array if it has `size` places, else a copy with at least twice its own.
+
+    The new places are -1, or 0 where there is no sign.
 
     >>> with_room(np.array([7, 8]), 3)
     array([ 7,  8, -1, -1])
     """
     if size <= len(array):
         return array
-    grown = np.full(max(size, 2 * len(array)), -1, dtype=array.dtype)
+    nothing = -1 if array.dtype.kind == "i" else 0
+    grown = np.full(max(size, 2 * len(array)), nothing, dtype=array.dtype)
     grown[: len(array)] = array
     return grown

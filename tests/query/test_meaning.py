@@ -1,5 +1,6 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
 from tests.strategies import (
     STEMS,
     Branch,
@@ -12,7 +13,6 @@ from tests.strategies import (
     text_of,
     trees,
 )
-
 from tidegate.errors import QueryError
 from tidegate.query.conjunction import Query
 from tidegate.query.parse import parse

@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import posts, queries
 
+from tests.strategies import posts, queries
 from tidegate.query.conjunction import Query
 from tidegate.query.parse import parse
 from tidegate.query.reason import Reason, Span, explain

@@ -95,9 +95,7 @@ def refusal(text: str) -> QueryError:
         ("w" * 4097, 4096, "4097 characters", "4096"),
     ],
 )
-def test_a_query_is_refused_with_position_problem_and_hint(
-    text: str, position: int, problem: str, hint: str
-) -> None:
+def test_a_query_is_refused_with_position_problem_and_hint(text: str, position: int, problem: str, hint: str) -> None:
     error = refusal(text)
     assert problem in error.problem
     assert hint in error.hint

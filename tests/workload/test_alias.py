@@ -67,8 +67,6 @@ def test_a_term_of_probability_zero_is_never_drawn() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
 def test_a_seed_determines_the_draws(seed: int) -> None:
-    first, again, other = (
-        sample(terms.uniform(1 << 20), 100, random_state(s)) for s in (seed, seed, seed + 1)
-    )
+    first, again, other = (sample(terms.uniform(1 << 20), 100, random_state(s)) for s in (seed, seed, seed + 1))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()

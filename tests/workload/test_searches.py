@@ -73,8 +73,7 @@ def test_generated_searches_match_generated_posts() -> None:
     analyzer = Analyzer(SOCIAL)
     parsed = [parse(query, analyzer) for query in QUERIES[:300]]
     views = [
-        PostView(row["text"], row["author"], row["lang"], row["lat"], row["lon"])
-        for row in posts(100, 9).to_pylist()
+        PostView(row["text"], row["author"], row["lang"], row["lat"], row["lon"]) for row in posts(100, 9).to_pylist()
     ]
     matched = sum(satisfies(query, view, analyzer) for query in parsed for view in views)
     assert 0.002 < matched / (len(parsed) * len(views)) < 0.1

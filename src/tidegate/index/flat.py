@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.contract import Cursor, Index
-from tidegate.index.intrinsics import popcount, prefetch
+from tidegate.intrinsics import popcount, prefetch
 from tidegate.index.sets import TermSets
 
 _BIT_WORTH = 8.0

@@ -60,6 +60,8 @@ def ranked_items(items: Csr, n_terms: int) -> Csr:
 def _validated(sets: Csr, n_terms: int | None) -> int:
     if sets.rows >= 2**31:
         raise ConfigError(f"{sets.rows} term sets in one index: at most {2**31 - 1} are allowed")
+    if len(sets.values) >= 2**31:
+        raise ConfigError(f"{len(sets.values)} terms in one index: at most {2**31 - 1} are allowed")
     low, high = (int(sets.values.min()), int(sets.values.max())) if len(sets.values) else (0, -1)
     n_terms = high + 1 if n_terms is None else n_terms
     if low < 0 or high >= n_terms or n_terms > MAX_TERM + 1:

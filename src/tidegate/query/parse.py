@@ -37,14 +37,17 @@ def parse_many(
     (['storm', None, 'rain'], 1)
     """
     parser = _parser(analyzer, limits)
+    read: dict[str, Query] = {}  # popular searches repeat in a batch
     queries: list[Query | None] = []
     errors: list[QueryError] = []
     for text in texts:
-        try:
-            queries.append(parser.parse(text or ""))
-        except QueryError as error:
-            queries.append(None)
-            errors.append(error)
+        query = read.get(text or "")
+        if query is None:
+            try:
+                query = read[text or ""] = parser.parse(text or "")
+            except QueryError as error:
+                errors.append(error)
+        queries.append(query)
     return queries, errors
 
 

@@ -73,11 +73,7 @@ def _reason(index: int, conjunction: Conjunction, post: PostView, analyzer: Anal
     ]
     others = []
     for term in scribe.stated(conjunction):
-        found = [
-            Span(token.start, token.end, scribe.term(term))
-            for token in tokens
-            if _shows(token, term, analyzer)
-        ]
+        found = [Span(token.start, token.end, scribe.term(term)) for token in tokens if _shows(token, term, analyzer)]
         spans += found
         if not found:
             others.append(term)

@@ -105,9 +105,7 @@ def rectangle(west: float, south: float, east: float, north: float) -> Rectangle
         problem = f"the rectangle is inside out: south {_plain(south)} is above north {_plain(north)}"
         raise RegionError(problem, 1, "the order is in:(west,south,east,north)")
     if south == north or west == east or (west, east) == (180.0, -180.0):
-        raise RegionError(
-            "the rectangle has no area", None, "to ask for a point, use near:(lat,lon,radius_km)"
-        )
+        raise RegionError("the rectangle has no area", None, "to ask for a point, use near:(lat,lon,radius_km)")
     return Rectangle(-180.0 if west == 180.0 else west, south, 180.0 if east == -180.0 else east, north)
 
 
@@ -129,9 +127,7 @@ def _check_latitude(number: float, argument: int) -> None:
 
 def _check_longitude(number: float, argument: int) -> None:
     if not abs(number) <= 180.0:
-        raise RegionError(
-            f"there is no longitude of {_plain(number)}", argument, "longitudes go from -180 to 180"
-        )
+        raise RegionError(f"there is no longitude of {_plain(number)}", argument, "longitudes go from -180 to 180")
 
 
 def _plain(number: float) -> str:

@@ -41,9 +41,7 @@ def fixed(length: int) -> Floats:
 def between(shortest: int, longest: int) -> Floats:
     """Every length from `shortest` to `longest` alike."""
     if not 1 <= shortest <= longest:
-        raise ConfigError(
-            f"lengths from {shortest} to {longest}: the shortest is at least 1, and the longest no less"
-        )
+        raise ConfigError(f"lengths from {shortest} to {longest}: the shortest is at least 1, and the longest no less")
     law = np.zeros(longest + 1)
     law[shortest:] = 1.0 / (longest - shortest + 1)
     return law

@@ -45,8 +45,7 @@ def _queries(n: int, state: State) -> pa.Array:
     topics = sample(zipf(len(words.TOPICS), 0.5), n, state)[order]
     ends = np.cumsum(counts)
     queries = [
-        form(topics[end - count : end], state)
-        for (_, form), count, end in zip(_FORMS, counts, ends, strict=True)
+        form(topics[end - count : end], state) for (_, form), count, end in zip(_FORMS, counts, ends, strict=True)
     ]
     return pa.concat_arrays(queries).take(pa.array(np.argsort(order)))
 
@@ -66,9 +65,7 @@ def _either(topics: Int32, state: State) -> pa.Array:
 
 
 def _grouped(topics: Int32, state: State) -> pa.Array:
-    return _joined(
-        "(", _either(topics, state), ") ", _topic_words(topics, state), " NOT ", _names(len(topics), state)
-    )
+    return _joined("(", _either(topics, state), ") ", _topic_words(topics, state), " NOT ", _names(len(topics), state))
 
 
 def _without(topics: Int32, state: State) -> pa.Array:
@@ -80,9 +77,7 @@ def _phrase(topics: Int32, state: State) -> pa.Array:
 
 
 def _prefix(topics: Int32, state: State) -> pa.Array:
-    return _joined(
-        pc.utf8_slice_codeunits(_words(topics, state), 0, _PREFIX), "* ", _topic_words(topics, state)
-    )
+    return _joined(pc.utf8_slice_codeunits(_words(topics, state), 0, _PREFIX), "* ", _topic_words(topics, state))
 
 
 def _tag(topics: Int32, state: State) -> pa.Array:
@@ -104,9 +99,7 @@ def _language(topics: Int32, state: State) -> pa.Array:
 def _rectangle(topics: Int32, state: State) -> pa.Array:
     lat, lon = _positions(len(topics), state)
     margin = _MARGINS[sample(uniform(len(_MARGINS)), len(topics), state)]
-    east = np.where(
-        lon + margin > 180, lon + margin - 360, lon + margin
-    )  # past the antimeridian: west > east
+    east = np.where(lon + margin > 180, lon + margin - 360, lon + margin)  # past the antimeridian: west > east
     corners = _numbers(lon - margin, lat - margin, east, lat + margin)
     return _joined(_topic_words(topics, state), " in:(", corners, ")")
 

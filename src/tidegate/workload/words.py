@@ -149,6 +149,4 @@ def invented_words(n: int) -> pa.Array:
 def account_names(n: int) -> pa.Array:
     """`n` account names, all different."""
     suffixes = pa.array(["", "_news", "daily", "42", "_hq"])
-    return pc.binary_join_element_wise(
-        invented_words(n), suffixes.take(pa.array(np.arange(n) % len(suffixes))), ""
-    )
+    return pc.binary_join_element_wise(invented_words(n), suffixes.take(pa.array(np.arange(n) % len(suffixes))), "")

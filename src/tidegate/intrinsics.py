@@ -21,7 +21,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of `array[index]` (one-dimensional, contiguous) to be loaded for reading."""
+    """Ask for the cache line of element `index` of a C-contiguous array (counted flat) to be loaded."""
     if not isinstance(array, types.Array) or not isinstance(index, types.Integer):
         return None
 
