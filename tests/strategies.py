@@ -190,9 +190,7 @@ def _sign(text: str) -> Leaf:
 
 
 def _account(name: str) -> Leaf:
-    return Leaf(
-        (f"from:{name}", f"from:@{name}"), lambda post: (post.author or "").lower().strip("@") == name
-    )
+    return Leaf((f"from:{name}", f"from:@{name}"), lambda post: (post.author or "").lower().strip("@") == name)
 
 
 def _language(code: str) -> Leaf:

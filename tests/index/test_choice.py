@@ -37,8 +37,8 @@ def test_a_large_workload_gets_flat_and_is_told_why() -> None:
 
 
 def test_the_taus_decide() -> None:
-    assert choose_index(WORKLOAD, Taus(probe=1e6)).index == "ordered-trie"
-    assert choose_index(WORKLOAD, Taus(probe=1e6, node=1e6)).index == "ranked-key"
+    assert choose_index(WORKLOAD, Taus(probe=1e6)).index == "ranked-key"
+    assert choose_index(WORKLOAD, Taus(probe=1e6, check=1e6)).index == "ordered-trie"
 
 
 def test_an_index_beyond_the_memory_limit_is_not_chosen() -> None:

@@ -80,7 +80,7 @@ def test_removing_an_entry_twice_is_refused_and_changes_nothing() -> None:
 def test_empty_sets_and_negative_terms_are_refused() -> None:
     with pytest.raises(ConfigError, match="a term set is empty"):
         Live().add(from_rows([[1], []]))
-    with pytest.raises(ConfigError, match="a term id is -3"):
+    with pytest.raises(ConfigError, match="term ids run from -3"):
         Live().add(from_rows([[-3]]))
 
 

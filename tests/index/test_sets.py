@@ -36,9 +36,17 @@ def test_ranked_items_are_known_distinct_and_ascending(items: list[list[int]]) -
     ]
 
 
-@pytest.mark.parametrize(("bad", "n_terms"), [([[-1]], None), ([[3]], 3), ([[5, 0], [9]], 6)])
-def test_terms_outside_the_vocabulary_are_refused(bad: list[list[int]], n_terms: int | None) -> None:
-    with pytest.raises(ConfigError, match="term ids run from"):
+@pytest.mark.parametrize(
+    ("bad", "n_terms", "complaint"),
+    [
+        ([[2], [-1]], None, "term ids run from -1 to 2"),
+        ([[2**31 - 1]], None, "allowed are 0 to 2147483646"),
+        ([[3]], 3, "a term id is 3: with 3 terms, ids end at 2"),
+        ([[5, 0], [9]], 6, "a term id is 9"),
+    ],
+)
+def test_terms_outside_the_vocabulary_are_refused(bad: list[list[int]], n_terms: int | None, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
         distinct_sets(from_rows(bad), n_terms)
 
 

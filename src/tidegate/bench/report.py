@@ -77,7 +77,7 @@ def cell(value: Any) -> str:
     """Format one value for a table: four significant digits, thousands separated, None as a dash.
 
     >>> [cell(v) for v in (None, 0.012345, 1234567, 98765.4321)]
-    ['–', '0.01234', '1,234,567', '98,765']
+    ['–', '0.01235', '1,234,567', '98,765']
     """
     if value is None:
         return "–"

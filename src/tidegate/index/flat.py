@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.contract import Cursor, Index
-from tidegate.intrinsics import popcount, prefetch
 from tidegate.index.sets import TermSets
+from tidegate.intrinsics import popcount, prefetch
 
 _BIT_WORTH = 8.0
 _LARGEST_HEAD = 2**16  # counts are uint16

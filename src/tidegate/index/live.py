@@ -18,7 +18,7 @@ from tidegate.errors import ConfigError
 from tidegate.growth import with_room
 from tidegate.index.contract import Index, Matches
 from tidegate.index.flat import Flat
-from tidegate.index.sets import TermSets, distinct_sets
+from tidegate.index.sets import TermSets, checked_highest, distinct_sets
 from tidegate.index.tail import Tail
 
 _SMALLEST_MERGE = 1 << 16
@@ -65,16 +65,13 @@ class Live:
 
     def add(self, sets: Csr) -> Int32:
         """Add the sets; return their entry numbers. Duplicates of each other or of older entries are welcome."""
-        if sets.rows and int(np.diff(sets.offsets).min()) == 0:
-            raise ConfigError("a term set is empty: every conjunction needs at least one positive term")
-        if len(sets.values) and int(sets.values.min()) < 0:
-            raise ConfigError(f"a term id is {sets.values.min()}: ids start at 0")
+        highest = checked_highest(sets)
         with self._lock:
             self._raise_failed_merge()
             first = self._tail_base + self._tail.rows
             if first + sets.rows >= 2**31:
                 raise ConfigError("a live index numbers at most 2,147,483,647 entries in its life")
-            self._tail.add(sets)
+            self._tail.add(sets, highest)
             self._alive = with_room(self._alive, first + sets.rows)
             self._alive[first : first + sets.rows] = 1
             if self._merges_itself and self._tail.rows > max(_SMALLEST_MERGE, _MERGE_SHARE * first):
@@ -145,7 +142,7 @@ class Live:
             newer = self._tail.sets.slice(recent.rows, self._tail.rows)
             self._main, self._tail_base = merged, base + recent.rows
             self._tail = Tail()
-            self._tail.add(newer)
+            self._tail.add(newer, checked_highest(newer))
 
     def _build(self, sets: Csr, entries: Int32) -> _Main:
         distinct, numbers = distinct_sets(sets)

@@ -43,10 +43,11 @@ def distinct_sets(sets: Csr, n_terms: int | None = None) -> tuple[TermSets, Int3
     >>> [found.terms.row(i).tolist() for i in range(found.rows)], numbers.tolist()
     ([[7], [7, 0]], [1, 0, 1])
     """
-    n_terms = _validated(sets, n_terms)
+    highest = checked_highest(sets)
+    n_terms = highest + 1 if n_terms is None else n_terms
+    if highest >= n_terms:
+        raise ConfigError(f"a term id is {highest}: with {n_terms} terms, ids end at {n_terms - 1}")
     offsets, values = _descending_rows(sets)
-    if len(offsets) > 1 and int(np.diff(offsets).min()) == 0:
-        raise ConfigError("a term set is empty: every conjunction needs at least one positive term")
     order = _lexicographic_order(offsets, values, n_terms)
     numbers, kept_offsets, kept_values = _without_repeats(offsets, values, order)
     return TermSets(Csr(kept_offsets, kept_values), n_terms), numbers
@@ -57,16 +58,28 @@ def ranked_items(items: Csr, n_terms: int) -> Csr:
     return Csr(*_ranked(items, n_terms))
 
 
-def _validated(sets: Csr, n_terms: int | None) -> int:
-    if sets.rows >= 2**31:
-        raise ConfigError(f"{sets.rows} term sets in one index: at most {2**31 - 1} are allowed")
-    if len(sets.values) >= 2**31:
-        raise ConfigError(f"{len(sets.values)} terms in one index: at most {2**31 - 1} are allowed")
-    low, high = (int(sets.values.min()), int(sets.values.max())) if len(sets.values) else (0, -1)
-    n_terms = high + 1 if n_terms is None else n_terms
-    if low < 0 or high >= n_terms or n_terms > MAX_TERM + 1:
-        raise ConfigError(f"term ids run from {low} to {high}: allowed are 0 to {min(n_terms, MAX_TERM + 1) - 1}")
-    return n_terms
+def checked_highest(sets: Csr) -> int:
+    """Return the highest term id of sets that an index can take, -1 if there are none; refuse other sets."""
+    if max(sets.rows, len(sets.values)) >= 2**31:
+        raise ConfigError(f"{sets.rows} sets of {len(sets.values)} terms in one index: at most {2**31 - 1} are allowed")
+    shortest, lowest, highest = _extent(sets.offsets, sets.values)
+    if shortest == 0:
+        raise ConfigError("a term set is empty: every conjunction needs at least one positive term")
+    if lowest < 0 or highest > MAX_TERM:
+        raise ConfigError(f"term ids run from {lowest} to {highest}: allowed are 0 to {MAX_TERM}")
+    return int(highest)
+
+
+@njit(cache=True, nogil=True)
+def _extent(offsets: Int64, values: Int32) -> Any:
+    """Length of the shortest row, lowest and highest value."""
+    shortest = np.int64(1)
+    for row in range(len(offsets) - 1):
+        shortest = min(shortest, offsets[row + 1] - offsets[row])
+    lowest, highest = np.int64(0), np.int64(-1)
+    for value in values:
+        lowest, highest = min(lowest, value), max(highest, value)
+    return shortest, lowest, highest
 
 
 @njit(cache=True, nogil=True)

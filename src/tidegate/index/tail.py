@@ -39,10 +39,9 @@ class Tail:
         offsets = self._lists.offsets[: self.rows + 1]
         return Csr(offsets, self._lists.values[: offsets[-1]])
 
-    def add(self, sets: Csr) -> None:
-        """Append the sets. Amortised constant time per term."""
+    def add(self, sets: Csr, highest: int) -> None:
+        """Append the sets, whose highest term is `highest`. Amortised constant time per term."""
         used = int(self._lists.offsets[self.rows])
-        highest = int(sets.values.max(initial=-1))
         self._lists = _Lists(
             with_room(self._lists.newest, highest + 1),
             with_room(self._lists.older, self.rows + sets.rows),

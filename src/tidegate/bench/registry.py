@@ -1,0 +1,54 @@
+"""Every benchmark by name, and how one is run, shown and written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from tidegate.bench import index, text
+from tidegate.bench.report import Report, Scale, scale_named
+from tidegate.errors import ConfigError
+
+Run = Callable[[Scale, int, Path | None], Report]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A benchmark, and how its figures are drawn if they can be."""
+
+    run: Run
+    plot: Callable[[Report, Path], None] | None = None
+
+
+BENCHES = {"text": Bench(text.run), "index": Bench(index.run, index.plot)}
+
+
+def run_bench(
+    console: Console,
+    name: str,
+    scale: str,
+    seed: int,
+    *,
+    json_path: Path | None = None,
+    plot_path: Path | None = None,
+    posts: Path | None = None,
+) -> Report:
+    """Run the benchmark called `name`, print its tables, and write what was asked for."""
+    if name not in BENCHES:
+        raise ConfigError(f"no benchmark is called {name!r}: choose one of {', '.join(BENCHES)}")
+    bench = BENCHES[name]
+    for path in (json_path, plot_path):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ConfigError(f"{path}: there is no folder {path.absolute().parent} to write to")
+    if plot_path is not None and bench.plot is None:
+        raise ConfigError(f"benchmark {name!r} has no figures to draw: leave --plot out")
+    if posts is not None and not posts.is_file():
+        raise ConfigError(f"{posts}: there is no such file of posts")
+    report = bench.run(scale_named(scale), seed, posts)
+    report.show(console)
+    if json_path is not None:
+        report.write_json(json_path)
+    if plot_path is not None and bench.plot is not None:
+        bench.plot(report, plot_path)
+    return report
