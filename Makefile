@@ -38,4 +38,4 @@ $(STAMP): pyproject.toml constraints.txt scripts/make-venv
 	touch $@
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist out src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -117,9 +117,16 @@ def test_the_figures_are_drawn_on_one_page(report: Report, tmp_path: Path) -> No
 
 def test_the_largest_scale_runs_the_headline_alone() -> None:
     assert SIZES["max"].is_headline_only
-    tiny = Sizes(3_000, vocabulary=5_000, items=120, rounds=1, is_headline_only=True)
+    tiny = Sizes(
+        3_000, vocabulary=5_000, items=120, rounds=1, is_headline_only=True, model_subscriptions=3_000, model_items=50
+    )
     report = run("max", sizes=tiny)
-    assert [section.title.split()[0] for section in report.sections] == ["Matching:", "Indexing", "Fan-out"]
+    assert [section.title.split()[0] for section in report.sections] == [
+        "Matching:",
+        "Indexing",
+        "Fan-out",
+        "Table",
+    ]
     assert all("ROT" not in row["index"] for row in report.sections[0].rows)
 
 

@@ -126,3 +126,65 @@ def test_a_trie_is_exact_in_every_term_order(
     positions = order_positions(order, from_rows(sets), N_TERMS, seed=7)  # type: ignore[arg-type]
     assert sorted(positions.tolist()) == list(range(N_TERMS))
     assert_exact(index_class.build(distinct_sets(from_rows(sets), N_TERMS)[0], positions), sets, posts)
+
+
+def test_a_changed_byte_is_refused_before_a_kernel_trusts_it(tmp_path: Path) -> None:
+    path = tmp_path / "index.arrow"
+    sets = from_rows([[a, b, c] for a in range(20) for b in range(a) for c in range(b)])
+    INDEXES["flat"].build(distinct_sets(sets, N_TERMS)[0]).save(path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match=r"index\.arrow: its bytes are not those that were written"):
+        INDEXES["flat"].open(path)
+
+
+def beginnings(sets: list[list[int]]) -> set[tuple[int, ...]]:
+    """The nodes of an ordered trie, most frequent term first."""
+    paths = {tuple(sorted(set(terms))) for terms in sets}
+    return {path[:length] for path in paths for length in range(1, len(path) + 1)}
+
+
+@given(sets=term_sets, posts=items)
+@settings(max_examples=60)
+def test_counters_tell_how_much_was_pruned(sets: list[list[int]], posts: list[list[int]]) -> None:
+    distinct, _ = distinct_sets(from_rows(sets), N_TERMS)
+    unique = {frozenset(terms) for terms in sets}
+    held = [{term for term in post if 0 <= term < N_TERMS} for post in posts]
+    rarest = [(sorted(terms, reverse=True)[:2], terms) for terms in unique]
+    pairs = {tuple(pair) for pair, _ in rarest if len(pair) == 2}
+    expected = {
+        "brute-force": (len(unique) * len(posts),) * 2,
+        "counting": (sum(len(terms & item) for terms in unique for item in held),) * 2,
+        "ranked-key": (
+            sum(pair[0] in item for pair, _ in rarest for item in held),
+            sum(pair[0] in item and len(terms) > 1 for pair, terms in rarest for item in held),
+        ),
+        "ordered-trie": (sum(set(path) <= item for path in beginnings(sets) for item in held),) * 2,
+        "flat": (
+            sum(map(len, held)) + sum(set(pair) <= item for pair in pairs for item in held),
+            sum(set(pair) <= item and len(terms) > 2 for pair, terms in rarest for item in held),
+        ),
+    }
+    for name, counters in expected.items():
+        matches = INDEXES[name].build(distinct).match(from_rows(posts))
+        assert (matches.visited, matches.candidates) == counters, name
+
+
+def test_the_order_of_terms_decides_which_beginnings_are_shared() -> None:
+    # Ten sets that share their most frequent term, 0, and end in ten rare ones.
+    sets = from_rows([[0, 50 + i] for i in range(10)])
+    distinct, _ = distinct_sets(sets, N_TERMS)
+    nodes = {
+        order: OrderedTrie.build(distinct, order_positions(order, sets, N_TERMS)).nodes
+        for order in ("frequency", "reverse", "arrival")
+    }
+    assert nodes == {"frequency": 11, "reverse": 20, "arrival": 11}
+    assert PatriciaTrie.build(distinct, order_positions("reverse", sets, N_TERMS)).nodes == 10
+
+
+@pytest.mark.parametrize("name", ["flat", "ordered-trie", "patricia-trie"])
+def test_an_item_of_very_many_terms_needs_no_more_room_than_the_index_has(name: str) -> None:
+    sets, _ = distinct_sets(from_rows([[0, 150_000], [7], [1, 2, 199_999]]), 200_000)
+    huge = Csr(np.array([0, 200_000]), np.arange(200_000, dtype=np.int32)[::-1].copy())
+    assert sorted(INDEXES[name].build(sets).match(huge).sets.values.tolist()) == [0, 1, 2]

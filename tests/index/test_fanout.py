@@ -37,6 +37,7 @@ def test_popular_queries_outgrow_the_first_buffer_and_settle_by_themselves() -> 
     fanout = FanOut()
     fanout.add(np.zeros(70_000, np.int32))
     fanout.add(np.zeros(2_000, np.int32))
+    assert fanout.settled_rows == 70_000
     found = fanout.subscriptions(from_rows([[0], [0]]))
     assert [len(found.row(0)), len(found.row(1))] == [72_000, 72_000]
     assert np.array_equal(np.unique(found.row(1)), np.arange(72_000))

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from typing import Self
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from tidegate.csr import Csr, from_rows
 from tidegate.errors import ConfigError
+from tidegate.index.flat import Flat
 from tidegate.index.live import Live
+from tidegate.index.sets import TermSets
 
 term_sets = st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=4), max_size=8)
 steps = st.lists(
@@ -109,6 +112,74 @@ def test_a_tail_that_has_grown_large_is_merged_in_the_background() -> None:
     live.close()
     assert live.tail_rows == 0
     assert len(live) == 100_000
+
+
+def test_merge_folds_in_what_came_while_an_earlier_one_was_under_way() -> None:
+    live = Live(merges_itself=False)
+    live.add(Csr(np.arange(300_001), np.arange(300_000, dtype=np.int32)))
+    live.start_merge()
+    live.add(from_rows([[1], [2], [3]]))
+    live.merge()
+    assert live.tail_rows == 0
+    live.close()
+
+
+def test_what_is_removed_while_a_merge_is_under_way_is_gone_and_nothing_else() -> None:
+    n = 200_000
+    for attempt in range(5):
+        live = Live(merges_itself=False)
+        entries = live.add(Csr(np.arange(n + 1), np.arange(n, dtype=np.int32)))
+        merging = live.start_merge()
+        gone = 0
+        while gone < 2_000 and not (gone and merging.done()):
+            live.remove(entries[gone : gone + 100] if attempt % 2 else entries[n - gone - 100 : n - gone])
+            gone += 100
+        merging.result()
+        for _ in range(2):
+            assert len(live.match(from_rows([range(n)])).sets.values) == n - gone == len(live)
+            live.merge()
+        live.close()
+
+
+def test_many_removals_start_a_merge_too() -> None:
+    live = Live()
+    entries = live.add(Csr(np.arange(60_001), np.arange(60_000, dtype=np.int32)))
+    live.merge()
+    before = live.nbytes
+    live.remove(entries[100:])
+    live.add(Csr(np.arange(9_001), np.zeros(9_000, np.int32)))
+    live.close()
+    assert live.nbytes < before
+
+
+class FailsOnce(Flat):
+    """An index whose building fails as long as `fails` is set."""
+
+    fails = False
+
+    @classmethod
+    def build(cls, sets: TermSets) -> Self:
+        if cls.fails:
+            raise MemoryError("no room for an index")
+        return super().build(sets)
+
+
+def test_a_failed_merge_is_told_loses_nothing_and_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = Live(FailsOnce, merges_itself=False)
+    first = live.add(from_rows([[1]])).tolist()
+    monkeypatch.setattr(FailsOnce, "fails", True)
+    with pytest.raises(MemoryError, match="no room for an index"):
+        live.merge()
+    assert "a merge of the live index failed, and nothing is lost: no room" in caplog.text
+    second = live.add(from_rows([[1]])).tolist()
+    assert live.match(from_rows([[1]])).sets.values.tolist() == [*second, *first]
+    monkeypatch.setattr(FailsOnce, "fails", False)
+    live.merge()
+    assert live.tail_rows == 0
+    assert sorted(live.match(from_rows([[1]])).sets.values.tolist()) == [*first, *second]
+    live.close()
 
 
 def test_threads_that_add_and_match_at_once_lose_nothing() -> None:

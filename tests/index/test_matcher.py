@@ -70,7 +70,7 @@ def test_a_huge_post_is_cut_and_counted() -> None:
     huge = "storm " + "x " * 1000 + "flood"
     found = matcher.match(pa.table({"text": [huge, "flood"]}))
     assert sorted(found.pairs()) == [(0, "ana"), (1, "ben")]
-    assert found.truncated == 1
+    assert found.read.truncated == 1
     assert matcher.why(1, PostView(huge)) is None
 
 
@@ -79,7 +79,7 @@ def test_a_place_off_the_globe_is_counted_and_no_place() -> None:
     matcher.subscribe("ana", "storm in:(-180,-90,180,90)")
     found = matcher.match(pa.table({"text": ["storm", "storm"], "lat": [200.0, 20.0], "lon": [0.0, 0.0]}))
     assert found.pairs() == [(1, "ana")]
-    assert found.misplaced == 1
+    assert found.read.misplaced == 1
 
 
 def test_a_match_says_why() -> None:
@@ -90,6 +90,59 @@ def test_a_match_says_why() -> None:
     assert reason is not None
     assert reason.highlight(post.text, "<", ">") == "<Stormy>: <flood warning> for Kiel"
     assert matcher.why(0, PostView("flood warning")) is None
+
+
+def test_a_found_match_says_why_by_its_subscription() -> None:
+    matcher = Matcher()
+    matcher.subscribe("ana", "storm from:nasa")
+    found = matcher.match(pa.table({"body": ["calm", "A storm"], "author": ["nasa", "NASA"]}), text="body")
+    assert found.pairs() == [(1, "ana")]
+    reason = found.why(1, "ana")
+    assert reason is not None
+    assert (reason.highlight(found.post(1).text, "<", ">"), reason.others) == ("A <storm>", ("from:nasa",))
+    assert found.why(0, "ana") is None
+    with pytest.raises(ConfigError, match="there is no subscription 'ben'"):
+        found.why(1, "ben")
+
+
+def test_a_post_of_odd_types_can_say_why_too() -> None:
+    matcher = Matcher()
+    matcher.subscribe("ana", "storm from:7 in:(0,0,10,10)")
+    posts = pa.table({"text": ["storm", "storm"], "author": [7, 7], "lat": ["5", "north"], "lon": [5, 5]})
+    found = matcher.match(posts)
+    assert (found.pairs(), found.read.misplaced) == ([(0, "ana")], 1)
+    reason = found.why(0, "ana")
+    assert reason is not None
+    assert reason.others == ("from:7", "in:(0,0,10,10)")
+    assert found.why(1, "ana") is None
+
+
+def test_ids_and_queries_must_be_as_many() -> None:
+    with pytest.raises(ConfigError, match="1 subscription ids for 2 queries"):
+        Matcher().subscribe_many(["a"], ["storm", "flood"])
+
+
+def test_a_subscription_that_failed_half_way_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    matcher = Matcher()
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("tidegate.index.live.Live.add", fail)
+        with pytest.raises(MemoryError):
+            matcher.subscribe("ana", "storm")
+    assert (len(matcher), matcher.n_queries) == (0, 0)
+    matcher.subscribe("ana", "storm")
+    assert matcher.match(pa.table({"text": ["storm"]})).pairs() == [(0, "ana")]
+
+
+def test_candidates_are_what_the_index_proposed() -> None:
+    matcher = Matcher()
+    matcher.subscribe("ana", "storm -coast")
+    matcher.subscribe("ben", "storm coast")
+    found = matcher.match(pa.table({"text": ["storm coast", "flood"]}))
+    assert (found.candidates, len(found.queries.values)) == (2, 1)
 
 
 def test_an_empty_batch_and_no_subscriptions_give_no_matches() -> None:

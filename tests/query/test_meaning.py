@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from tidegate.query.conjunction import Query
 from tidegate.query.parse import parse
 from tidegate.query.semantics import PostView, satisfies
 from tidegate.text.analyzer import Analyzer
+from tidegate.text.profile import profile_named
 
 ANALYZER = Analyzer()
 several_posts = st.lists(posts(), min_size=1, max_size=6)
@@ -72,6 +74,22 @@ def test_any_text_is_refused_or_has_a_canonical_form_that_parses_back(text: str,
     except QueryError:
         return
     assert parse(query.canonical, ANALYZER) == query
+
+
+@pytest.mark.parametrize("language", ["arabic", "persian", "greek", "hindi", "turkish", "german", "yiddish"])
+@settings(deadline=None, max_examples=100)
+@given(st.one_of(st.text(max_size=8), st.text(st.characters(min_codepoint=0x370, max_codepoint=0x6FF), max_size=8)))
+@example("\N{ARABIC TATWEEL}")
+@example("ؤٔٿڤ")
+@example("İstanbul ŉ ς ᾳ ΌΔΟΣ")
+def test_in_any_language_the_canonical_form_finds_the_post_that_says_it(language: str, text: str) -> None:
+    analyzer = Analyzer(profile_named("social", language=language, stop_words=[]))
+    words = " ".join(token.surface for token in analyzer.tokens(text))
+    if words:
+        query = parse(words, analyzer)
+        again = parse(query.canonical, analyzer)
+        assert again.id == query.id
+        assert satisfies(again, PostView(text), analyzer)
 
 
 @settings(deadline=None)

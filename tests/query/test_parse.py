@@ -55,6 +55,8 @@ def only_conjunction(text: str, analyzer: Analyzer = ANALYZER) -> Conjunction:
         ("the storm of storms", "storm"),
         ("storm -(the rain)", "storm -rain"),
         ("ons", "stem:on"),
+        ("the's", "stem:the"),
+        ("stormsing", "stem:storms"),
     ],
 )
 def test_a_query_has_this_canonical_form_which_parses_back(text: str, canonical: str) -> None:
@@ -133,6 +135,39 @@ def test_one_bad_subscription_does_not_stop_the_others() -> None:
         ("", 0),
         ("in:(0,200,1,1)", 6),
     ]
+
+
+def test_what_is_no_text_is_refused_and_does_not_stop_the_others() -> None:
+    texts = ["storm", 5, 0, float("nan"), ["rain"], b"rain", None, "rain"]
+    queries, errors = parse_many(texts, ANALYZER)  # type: ignore[arg-type]
+    assert [query and query.canonical for query in queries] == ["storm", *[None] * 6, "rain"]
+    kinds = ["int", "int", "float", "list", "bytes"]
+    assert [error.problem for error in errors] == [
+        *(f"a query is text, not {kind}" for kind in kinds),
+        "the query is empty",
+    ]
+    assert errors[0].query == "5"
+    with pytest.raises(QueryError, match="not int"):
+        parse(5, ANALYZER)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"flood warning for the whole coast"',
+        "#extraordinarilylongishword",
+        "@a_name_of_more_than_20_letters",
+        "extraordinarilylongish*",
+        "extraordinarilylongishword",
+        "überaußerordentlichlangewörter",
+        "außerordentlich-lange-wörter",
+        'storm -"flood warning for the whole coast"',
+    ],
+)
+def test_the_length_limit_of_posts_cuts_no_query(text: str) -> None:
+    short = Analyzer(profile_named("social", max_bytes=20))
+    assert parse(text, short) == parse(text, ANALYZER)
+    assert parse(parse(text, short).canonical, short) == parse(text, short)
 
 
 def test_limits_are_the_callers() -> None:

@@ -1,10 +1,14 @@
 import pickle
+from unicodedata import is_normalized
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from tests.text.texts import texts
 from tidegate.errors import ConfigError
 from tidegate.text.analyzer import Analyzer
-from tidegate.text.profile import PAPER, SOCIAL, profile_named
+from tidegate.text.profile import PAPER, SOCIAL, profile_named, surface_of
 from tidegate.text.stopwords import STOP_WORDS
 from tidegate.text.vocabulary import Vocabulary
 
@@ -25,6 +29,22 @@ def test_each_language_stems_and_stops_in_its_own_way() -> None:
     assert german.term("häusern") == german.term("häuser") == "haus"
     assert german.term("und") is None
     assert german.term("the") == "the"
+
+
+def test_a_word_without_a_stem_is_its_own_term() -> None:
+    tatweel = "\N{ARABIC TATWEEL}"
+    assert Analyzer(profile_named("social", language="arabic")).terms([tatweel, tatweel * 3]) == [tatweel, tatweel * 3]
+
+
+@pytest.mark.parametrize("language", ["arabic", "persian", "greek", "hindi", "turkish", "yiddish", "english"])
+@given(st.one_of(texts, st.text(st.characters(min_codepoint=0x600, max_codepoint=0x6FF), max_size=8)))
+@example("ؤٔٿڤ")
+@settings(max_examples=100, deadline=None)
+def test_terms_are_their_own_surface_form_and_never_empty(language: str, text: str) -> None:
+    analyzer = Analyzer(profile_named("social", language=language))
+    for term in analyzer.terms([token.surface for token in analyzer.tokens(text)]):
+        assert term is None or term == surface_of(term) != ""
+        assert term is None or is_normalized("NFC", term)
 
 
 def test_the_paper_profile_uses_porters_stemmer() -> None:

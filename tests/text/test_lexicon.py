@@ -94,6 +94,45 @@ def test_forgetting_spellings_changes_no_result(sample: list[str], rng: random.R
         assert_exact(lexicon.scan(pa.array([text], pa.string())), lexicon, [text])
 
 
+@pytest.mark.parametrize(("length", "most"), [(8, 100), (400, 16)], ids=["many", "long"])
+def test_a_lexicon_remembers_no_more_spellings_than_it_may(length: int, most: int) -> None:
+    lexicon = Lexicon(Analyzer(), max_spellings=100)
+    remembered = []
+    for i in range(1000):
+        lexicon.scan(pa.array([f"{i}".zfill(length)]))
+        remembered.append(lexicon.n_spellings)
+    assert max(remembered) == most + 1  # the block that exceeds the limit is still learned
+    assert remembered.count(1) == 1 + 999 // (most + 1)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from(["scan", "intern", "add"]), rows), max_size=8), st.randoms())
+@settings(max_examples=100, deadline=None)
+def test_lexicons_that_share_a_vocabulary_each_emit_all_its_terms(
+    steps: list[tuple[bool, str, list[str | None]]], rng: random.Random
+) -> None:
+    analyzer, vocabulary = Analyzer(), Vocabulary()
+    pair = Lexicon(analyzer, vocabulary), Lexicon(analyzer, vocabulary)
+    for second, action, sample in steps:
+        lexicon, terms = pair[second], terms_like(analyzer, sample, rng)
+        if action == "add":
+            lexicon.add_terms(terms)
+        elif action == "intern":
+            for term in terms:
+                vocabulary.intern(term)
+        assert_exact(lexicon.scan(pa.array(sample, pa.string())), lexicon, sample)
+    everything = [text for *_, sample in steps for text in sample]
+    for lexicon in pair:
+        assert_exact(lexicon.scan(pa.array(everything, pa.string())), lexicon, everything)
+
+
+def test_a_prefix_that_another_lexicon_put_into_the_vocabulary_is_emitted() -> None:
+    vocabulary = Vocabulary(["storm"])
+    one, other = Lexicon(Analyzer(), vocabulary), Lexicon(Analyzer(), vocabulary)
+    assert other.scan(pa.array(["stormy"])).terms.values.tolist() == []
+    assert one.add_terms(["sto*"]).tolist() == other.add_terms(["sto*"]).tolist() == [1]
+    assert other.scan(pa.array(["stormy"])).terms.values.tolist() == [1]
+
+
 @pytest.mark.parametrize("arrow_type", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
 def test_any_arrow_column_of_strings_will_do(arrow_type: pa.DataType) -> None:
     sample = ["skipped", "storm", None, "", "the storms", "last"]
@@ -120,6 +159,13 @@ def test_a_column_of_no_strings_is_refused_by_its_type() -> None:
         Lexicon(Analyzer()).scan(pa.array([{"a": 1}]))
 
 
+def test_binary_texts_that_are_no_utf8_are_refused_with_the_remedy() -> None:
+    lexicon = Lexicon(Analyzer(), Vocabulary(["storm"]))
+    assert lexicon.scan(pa.array([b"storm"])).terms.values.tolist() == [0]
+    with pytest.raises(ConfigError, match=r"type binary.*UTF-8.*decode"):
+        lexicon.scan(pa.array([b"storm", b"storm\xff"]))
+
+
 def test_surfaces_nobody_asked_for_are_minus_one() -> None:
     lexicon = Lexicon(Analyzer())
     storm = lexicon.surface_id("Storm")
@@ -136,7 +182,48 @@ def test_many_prefixes_at_once_reach_spellings_seen_before() -> None:
     lexicon = Lexicon(Analyzer())
     lexicon.scan(pa.array(["storm flood"]))
     ids = lexicon.add_terms([*(f"absent{i}*" for i in range(100)), "flo*", "st*"])
+    assert lexicon.n_spellings == 0  # cheaper to learn again than to compare
     assert lexicon.scan(pa.array(["storm flood"])).terms.row(0).tolist() == [ids[-1], ids[-2]]
+
+
+def test_a_few_prefixes_reach_spellings_seen_before_without_forgetting_them() -> None:
+    lexicon = Lexicon(Analyzer())
+    lexicon.scan(pa.array(["storm flood"]))
+    ids = lexicon.add_terms(["flo*", "st*"])
+    assert lexicon.n_spellings == 2
+    assert lexicon.scan(pa.array(["storm flood"])).terms.row(0).tolist() == [ids[1], ids[0]]
+
+
+def hash_of(spelling: str) -> int:
+    """The hash of the table of spellings, in plain Python."""
+    code, data = 0, spelling.encode()
+    for k in range(0, len(data), 8):
+        code = (code ^ int.from_bytes(data[k : k + 8], "little")) * 0x9E3779B97F4A7C15 % 2**64
+        code ^= code >> 32
+    return code
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("collidescqrlombx", "collidescalodaek"),
+        ("collidesjrkqrnjr", "collidesjrqriocd"),
+        # One begins with the other: only their lengths tell them apart.
+        ("collidesqwenqiozuepflycs", "collidesqwenqioz"),
+        ("collideswrkxovcevdlnkbjt", "collideswrkxovce"),
+    ],
+)
+def test_words_whose_hashes_collide_are_told_apart_by_their_bytes(one: str, other: str) -> None:
+    # All that a slot of the first table shows of a word of two parts is equal: place, check and first part.
+    assert (hash_of(one) ^ hash_of(other)) & 0xFFFFFFFE_00000FFF == 0
+    assert one[:8] == other[:8]
+    for words in ([one, other], [other, one]):
+        lexicon = Lexicon(Analyzer())
+        ids = [lexicon.surface_id(word) for word in words]
+        for _ in ("first sight", "second"):
+            scan = lexicon.scan(pa.array(words), sequences=True)
+            assert scan.surfaces is not None
+            assert scan.surfaces.values.tolist() == ids
 
 
 def test_words_that_share_a_slot_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,5 +100,64 @@ def test_a_missing_text_column_is_named_with_those_there_are() -> None:
 
 
 def test_a_column_of_another_type_is_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match="'lat' is of type string"):
-        read_posts(pa.table({"text": ["x"], "lat": ["north"]}), Lexicon(Analyzer()))
+    with pytest.raises(ConfigError, match="'lat' is of type struct"):
+        read_posts(pa.table({"text": ["x"], "lat": [{"north": 1}]}), Lexicon(Analyzer()))
+
+
+@pytest.mark.parametrize(
+    "lats",
+    [
+        pa.array(["54.3", "north", "-1e1", None, "", "4_5"]),
+        pa.array(["54.3", "north", "-1e1", None, "", "4_5"]).dictionary_encode(),
+        pa.array(["54.3", "north", "-1e1", None, "", "4_5"], pa.string_view()),
+        pa.array([b"54.3", b"\xff", b"-1e1", None, b"", b"4_5"]),
+        pa.array([54, 2**60, -10, None, 2**53 + 1, -(2**62)]),
+        pa.array([54.3, 1e300, -10, None, 91, -90.5]),
+    ],
+    ids=lambda lats: str(lats.type),
+)
+def test_what_is_no_latitude_loses_its_own_place_only_and_is_counted(lats: pa.Array) -> None:
+    table = pa.table({"text": ["a"] * 6, "lat": lats, "lon": [0] * 6})
+    for source in (table, pa.concat_tables([table.slice(0, 2), table.slice(2)])):
+        read = read_posts(source, Lexicon(Analyzer()))
+        assert read.misplaced == 3
+        assert read.lat[[0, 2]].tolist() == pytest.approx([54.3, -10], rel=0.01)
+        assert np.isnan(read.lat[[1, 3, 4, 5]]).all()
+
+
+def test_how_a_coordinate_is_read_does_not_depend_on_its_neighbours() -> None:
+    spellings = ["1", "+1", " 1", "1.", ".1", "1e1", "1_0", "1e999", "nan", "inf", "٣", "0x1", ""]
+    lexicon = Lexicon(Analyzer())
+
+    def latitudes(lats: list[str]) -> list[float]:
+        count = len(lats)
+        table = pa.table({"text": ["a"] * count, "lat": lats, "lon": [0.0] * count})
+        return list(read_posts(table, lexicon).lat)
+
+    alone = [latitudes([spelling])[0] for spelling in spellings]
+    assert latitudes(spellings) == pytest.approx(alone, nan_ok=True)
+
+
+@pytest.mark.parametrize("parameter", ["text", "author", "lang", "lat", "lon"])
+def test_a_column_that_is_asked_for_must_be_there(parameter: str) -> None:
+    posts = pa.table({"text": ["x"], "by": ["y"]})
+    with pytest.raises(ConfigError, match=r"no column 'writer'.*text, by"):
+        read_posts(posts, Lexicon(Analyzer()), **{parameter: "writer"})  # type: ignore[arg-type]
+
+
+def test_columns_may_have_any_name() -> None:
+    lexicon = Lexicon(Analyzer())
+    lexicon.add_terms(["storm", "from:esa", "lang:de", HAS_PLACE])
+    posts = pa.table({"t": ["storm"], "a": ["ESA"], "l": ["de"], "north": [1], "east": [2], "author": ["nasa"]})
+    read = read_posts(posts, lexicon, text="t", author="a", lang="l", lat="north", lon="east")
+    assert read.terms.row(0).tolist() == [0, 1, 2, 3]
+    assert (read.lat.tolist(), read.lon.tolist()) == ([1.0], [2.0])
+
+
+@pytest.mark.parametrize("name", ["text", "author", "lat"])
+def test_a_column_that_is_there_twice_is_refused_by_name(name: str) -> None:
+    values = pa.array(["1"])
+    posts = pa.Table.from_arrays([values] * 4, names=["text", "author", "lat", name])
+    for source in (posts, posts.to_batches()[0]):
+        with pytest.raises(ConfigError, match=rf"2 columns.*'{name}'"):
+            read_posts(source, Lexicon(Analyzer()))

@@ -71,3 +71,7 @@ def test_a_long_text_is_cut_between_words_where_it_can_be() -> None:
 
 def test_what_lies_behind_the_limit_is_no_token() -> None:
     assert surfaces("storm " * 100, profile_named("social", max_bytes=20)) == ["storm"] * 3
+
+
+def test_a_text_that_is_to_be_read_whole_has_no_limit() -> None:
+    assert len(tokens("storm " * 100, profile_named("social", max_bytes=20), clipped=False)) == 100

@@ -38,7 +38,7 @@ def _options(
 def demo(
     subscriptions: Annotated[int, typer.Option(min=1, help="Generated subscriptions to register.")] = 100_000,
     posts: Annotated[int, typer.Option(min=1, help="Generated posts to match.")] = 200_000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same demonstration.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same demonstration.")] = 1,
 ) -> None:
     """Match a stream of generated posts against generated subscriptions, and show what matched and why."""
     from tidegate.cli.demonstration import demonstrate
@@ -52,8 +52,8 @@ def explain(
     post: Annotated[str | None, typer.Option(help="A post to test it on.")] = None,
     author: Annotated[str | None, typer.Option(help="The account that wrote the post.")] = None,
     lang: Annotated[str | None, typer.Option(help="The post's language, as in: en.")] = None,
-    lat: Annotated[float | None, typer.Option(help="Where the post is from: degrees north.")] = None,
-    lon: Annotated[float | None, typer.Option(help="Where the post is from: degrees east.")] = None,
+    lat: Annotated[float | None, typer.Option(min=-90, max=90, help="Where the post is from: degrees north.")] = None,
+    lon: Annotated[float | None, typer.Option(min=-180, max=180, help="Where the post is from: degrees east.")] = None,
 ) -> None:
     """Show what a subscription means, and why a post satisfies it or does not."""
     from tidegate.cli.explanation import explain_query
@@ -66,7 +66,7 @@ def explain(
 def bench(
     name: Annotated[str, typer.Argument(help="Which benchmark: text or index.")],
     scale: Annotated[str, typer.Option(help="small (within a minute), paper or max.")] = "small",
-    seed: Annotated[int, typer.Option(help="Seed of everything generated.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything generated.")] = 1,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the figures to this file.")] = None,
     posts: Annotated[Path | None, typer.Option(help="Real posts (Parquet with a column text).")] = None,

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from tidegate.cli.explanation import marked
 from tidegate.index.matcher import Found, Matcher
-from tidegate.query.semantics import PostView
 from tidegate.workload.posts import posts as generated_posts
 from tidegate.workload.searches import saved_searches
 
@@ -41,7 +40,7 @@ def demonstrate(console: Console, n_subscriptions: int, n_posts: int, seed: int)
             numbers, counts = np.unique(found.queries.values, return_counts=True)
             popular.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
             if start == 0:
-                _show_matches(progress.console, matcher, batch, found)
+                _show_matches(progress.console, matcher, found)
             progress.advance(task, batch.num_rows)
     _show_popular(console, matcher, popular)
     console.print(
@@ -73,11 +72,11 @@ def _register(console: Console, matcher: Matcher, searches: pa.Table) -> None:
     )
 
 
-def _show_matches(console: Console, matcher: Matcher, batch: pa.Table, found: Found) -> None:
+def _show_matches(console: Console, matcher: Matcher, found: Found) -> None:
     """Print the first match of each form of query that the batch has."""
     table = Table("post", "query", title="Some matches, and why", title_justify="left", show_lines=True)
     shown: set[tuple[str, ...]] = set()
-    for row in range(batch.num_rows):
+    for row in range(found.queries.rows):
         if len(shown) == _SHOWN:
             break
         for query in found.queries.row(row).tolist():
@@ -85,8 +84,7 @@ def _show_matches(console: Console, matcher: Matcher, batch: pa.Table, found: Fo
             form = tuple(sign for sign in _SIGNS if sign in canonical)
             if form not in shown:
                 shown.add(form)
-                columns = batch.slice(row, 1).to_pylist()[0]
-                post = PostView(*(columns[name] for name in ("text", "author", "lang", "lat", "lon")))
+                post = found.post(row)
                 reason = matcher.why(query, post)
                 table.add_row(marked(post.text, reason) if reason else post.text, Text(canonical))
                 break

@@ -17,7 +17,8 @@ from tidegate.index.models import Floats, Workload, item_membership, occupied
 from tidegate.index.trie_models import TrieModel
 
 _SAMPLE = 20_000
-_LEAST_DISTINCT_SHARE = 1e-3
+# Subscriptions are sampled by rejection; with a smaller share of accepted draws that is not a method.
+_LEAST_ACCEPTED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def estimate_contents(workload: Workload, sample: int = _SAMPLE, seed: int = 0) 
 
 def sample_sets(workload: Workload, sample: int, generator: np.random.Generator) -> Iterator[NDArray[np.int64]]:
     """Yield `sample` random subscriptions, one array for each length: rows of ascending ranks."""
-    if workload.distinct[workload.longest] < _LEAST_DISTINCT_SHARE:
+    if workload.distinct[workload.longest] < _LEAST_ACCEPTED:
         raise ConfigError(
             f"subscriptions of {workload.longest} distinct terms from this law of {len(workload.terms):,} "
             "terms cannot be sampled: use shorter ones, more terms, or a flatter law"

@@ -28,7 +28,7 @@ class Matches(NamedTuple):
     visited: int
     """Index nodes touched (each index says what its node is)."""
     candidates: int
-    """Sets whose terms were checked one by one."""
+    """Sets tested before they were reported or not; where an index tests nodes, the visited ones."""
 
 
 class Cursor(NamedTuple):
@@ -93,9 +93,12 @@ class Index(ABC):
         write_segment(path, self.name, self.arrays, {"n_terms": self.n_terms})
 
     @classmethod
-    def open(cls, path: Path | str) -> Self:
-        """Map a saved index into memory; nothing is copied. A torn or foreign file is refused by name."""
-        arrays, numbers = read_segment(path, cls.name)
+    def open(cls, path: Path | str, *, verify: bool = True) -> Self:
+        """Map a saved index into memory; nothing is copied. A torn, foreign or altered file is refused by name.
+
+        `verify` reads the file once, at the speed of the disk; without it, only a file's shape is checked.
+        """
+        arrays, numbers = read_segment(path, cls.name, verify=verify)
         if "n_terms" not in numbers:
             raise StoreError(f"{path}: the segment does not say how many terms it knows; build it anew")
         return cls(arrays, numbers["n_terms"])

@@ -36,10 +36,12 @@ class FanOut:
     def __init__(self) -> None:
         """Start empty."""
         self.rows = 0
-        self._settled_rows = 0
+        self.settled_rows = 0
+        """How many of the subscriptions lie side by side; the others are chained."""
         self._settled = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
         self._query_of: Int32 = np.empty(64, np.int32)
         self._alive: NDArray[np.int8] = np.empty(64, np.int8)
+        self._removed = False  # since the last settling
         self._chains = _Chains(np.full(64, -1, np.int32), np.empty(64, np.int32))
 
     def add(self, queries: Int32) -> None:
@@ -54,12 +56,13 @@ class FanOut:
         )
         _chain(self._chains, self._query_of, self.rows, stop)
         self.rows = stop
-        if self.rows - self._settled_rows > max(_SETTLE_AT, self._settled_rows):
+        if self.rows - self.settled_rows > max(_SETTLE_AT, self.settled_rows):
             self.settle()
 
     def remove(self, subscription: int) -> None:
         """Mark a subscription as gone."""
         self._alive[subscription] = 0
+        self._removed = True
 
     def query_of(self, subscription: int) -> int:
         """The query a subscription asks for."""
@@ -72,12 +75,13 @@ class FanOut:
         offsets = np.zeros(int(queries.max(initial=-1)) + 2, np.int64)
         np.cumsum(np.bincount(queries, minlength=len(offsets) - 1), out=offsets[1:])
         self._settled = Csr(offsets, living[np.argsort(queries, kind="stable")])
-        self._settled_rows = self.rows
+        self.settled_rows = self.rows
+        self._removed = False
         self._chains = _Chains(np.full(len(self._chains.newest), -1, np.int32), self._chains.older)
 
     def subscriptions(self, queries: Csr) -> Csr:
         """Replace the queries of every row by their living subscriptions."""
-        return Csr(*_fan_out(self._settled, self._chains, self._alive, queries))
+        return Csr(*_fan_out(self._settled, self._chains, self._alive, not self._removed, queries))
 
 
 @njit(cache=True, nogil=True)
@@ -88,7 +92,7 @@ def _chain(chains: _Chains, query_of: Int32, start: int, stop: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _fan_out(settled: Csr, chains: _Chains, alive: NDArray[np.int8], queries: Csr) -> Any:
+def _fan_out(settled: Csr, chains: _Chains, alive: NDArray[np.int8], all_alive: bool, queries: Csr) -> Any:
     n_settled = len(settled.offsets) - 1
     offsets = np.zeros(len(queries.offsets), np.int64)
     values = np.empty(max(1024, len(queries.values)), np.int32)
@@ -100,9 +104,13 @@ def _fan_out(settled: Csr, chains: _Chains, alive: NDArray[np.int8], queries: Cs
                 start, stop = settled.offsets[query], settled.offsets[query + 1]
                 while end + stop - start > len(values):
                     values = np.concatenate((values, np.empty(len(values), np.int32)))
-                for j in range(start, stop):
-                    values[end] = settled.values[j]
-                    end += alive[settled.values[j]]
+                if all_alive:
+                    values[end : end + stop - start] = settled.values[start:stop]
+                    end += stop - start
+                else:
+                    for j in range(start, stop):
+                        values[end] = settled.values[j]
+                        end += alive[settled.values[j]]
             subscription = chains.newest[query] if query < len(chains.newest) else np.int32(-1)
             while subscription >= 0:
                 if end == len(values):

@@ -233,7 +233,7 @@ def _match(index: FlatArrays, items: Csr, first: int, out: Cursor) -> int:
         longest = max(longest, items.offsets[item + 1] - items.offsets[item])
     held = np.zeros(len(roots) // 2, np.uint8)
     # Appending without a branch writes one place further than it keeps.
-    hits = np.empty(longest * (longest - 1) // 2 + 1, np.int32)
+    hits = np.empty(min(int(longest * (longest - 1) // 2), len(index.pairs) // 2 - 1) + 1, np.int32)
 
     for item in range(first, n_items):
         terms = items.values[items.offsets[item] : items.offsets[item + 1]]

@@ -4,8 +4,9 @@ What is added is matched by the next call of `match`, what is removed by none. E
 of adding, and a number is never used again.
 """
 
+import logging
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from tidegate.index.flat import Flat
 from tidegate.index.sets import TermSets, checked_highest, distinct_sets
 from tidegate.index.tail import Tail
 
+_LOG = logging.getLogger(__name__)
 _SMALLEST_MERGE = 1 << 16
 _MERGE_SHARE = 0.1
 
@@ -46,7 +48,7 @@ class Live:
     """
 
     def __init__(self, index_class: type[Index] = Flat, *, merges_itself: bool = True) -> None:
-        """Start empty; with `merges_itself`, a tail that has grown large is merged in the background."""
+        """Start empty; with `merges_itself`, many changes start a merge in the background."""
         self._index_class = index_class
         self._merges_itself = merges_itself
         self._lock = threading.RLock()
@@ -55,6 +57,7 @@ class Live:
         self._tail_base = 0  # the entry number of the tail's first set
         self._alive = np.empty(64, np.int8)  # by entry
         self._removed = 0
+        self._changes = 0  # since the last merge began
         self._merger: ThreadPoolExecutor | None = None
         self._merging: Future[None] | None = None
 
@@ -67,15 +70,13 @@ class Live:
         """Add the sets; return their entry numbers. Duplicates of each other or of older entries are welcome."""
         highest = checked_highest(sets)
         with self._lock:
-            self._raise_failed_merge()
             first = self._tail_base + self._tail.rows
             if first + sets.rows >= 2**31:
                 raise ConfigError("a live index numbers at most 2,147,483,647 entries in its life")
             self._tail.add(sets, highest)
             self._alive = with_room(self._alive, first + sets.rows)
             self._alive[first : first + sets.rows] = 1
-            if self._merges_itself and self._tail.rows > max(_SMALLEST_MERGE, _MERGE_SHARE * first):
-                self.start_merge()
+            self._count_changes(sets.rows)
             return np.arange(first, first + sets.rows, dtype=np.int32)
 
     def remove(self, entries: Any) -> None:
@@ -89,9 +90,10 @@ class Live:
                 raise ConfigError(f"entry {gone[0]} is not in the index: it was never added, or is already removed")
             self._alive[numbers] = 0
             self._removed += len(numbers)
+            self._count_changes(len(numbers))
 
     def match(self, items: Csr) -> Matches:
-        """Return for every item the entries whose sets it contains, as of some moment during the call."""
+        """Return for every item the entries whose sets it contains, each item as of some moment during the call."""
         with self._lock:
             main, base, alive = self._main, self._tail_base, self._alive
             recent, looked_at = self._tail.match(items)
@@ -110,33 +112,48 @@ class Live:
         return self._tail.rows
 
     def merge(self) -> None:
-        """Fold the tail and the removals into a new main index; return when it is in place."""
+        """Fold all that was added and removed so far into a new main index; return when it is in place."""
         with self._lock:
-            merging = self.start_merge()
-        merging.result()
+            earlier = self._merging
+        if earlier is not None:
+            wait([earlier])
+        self.start_merge().result()
 
     def start_merge(self) -> "Future[None]":
-        """Begin a merge in the background, or return the one that is under way. Matching goes on meanwhile."""
+        """Begin a merge in the background, or return the one that is under way. Matching goes on meanwhile.
+
+        A merge that fails leaves everything as it was; the next one tries again.
+        """
         with self._lock:
             if self._merging is None or self._merging.done():
-                self._raise_failed_merge()
                 self._merger = self._merger or ThreadPoolExecutor(1, thread_name_prefix="tidegate-merge")
                 self._merging = self._merger.submit(self._merge)
             return self._merging
 
     def close(self) -> None:
         """Wait for a merge under way and end the background thread. The index can still be used."""
-        if self._merger is not None:
-            self._merger.shutdown(wait=True)
-            self._merger = None
-        self._raise_failed_merge()
+        with self._lock:
+            merger, self._merger = self._merger, None
+        if merger is not None:
+            merger.shutdown(wait=True)
+
+    def _count_changes(self, count: int) -> None:
+        self._changes += count
+        if self._merges_itself and self._changes > max(_SMALLEST_MERGE, _MERGE_SHARE * len(self)):
+            self.start_merge()
 
     def _merge(self) -> None:
         with self._lock:
             main, recent, base = self._main, self._tail.sets, self._tail_base
             alive = self._alive.copy()
-        sets, entries = _living_sets(main.sets.terms, main.entries, recent, base, alive)
-        merged = self._build(sets, entries)
+            self._changes = 0
+        try:
+            sets, entries = _living_sets(main.sets.terms, main.entries, recent, base, alive)
+            merged = self._build(sets, entries)
+        except Exception as error:
+            # Nobody may ever ask this future for its result, and matching goes on without the merge.
+            _LOG.warning("a merge of the live index failed, and nothing is lost: %s", error)
+            raise
         with self._lock:
             # What was added since is still in the tail's end; what was removed since is dead in `_alive`.
             newer = self._tail.sets.slice(recent.rows, self._tail.rows)
@@ -148,10 +165,6 @@ class Live:
         distinct, numbers = distinct_sets(sets)
         wanted = Csr(*_grouped(numbers, entries, distinct.rows))
         return _Main(self._index_class.build(distinct), distinct, wanted)
-
-    def _raise_failed_merge(self) -> None:
-        if self._merging is not None and self._merging.done():
-            self._merging.result()
 
 
 @njit(cache=True, nogil=True)

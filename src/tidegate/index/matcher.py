@@ -5,7 +5,7 @@ equal queries are matched once and fanned out to their subscriptions at the end.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,8 +29,10 @@ from tidegate.query.reason import Reason, explain
 from tidegate.query.semantics import PostView
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
-from tidegate.text.posts import read_posts
+from tidegate.text.posts import Posts, read_posts
 from tidegate.text.vocabulary import Vocabulary
+
+_NO_ENTRIES: Int32 = np.empty(0, np.int32)
 
 
 class Refusal(NamedTuple):
@@ -46,16 +48,17 @@ class Found:
     """What a batch of posts matched."""
 
     matcher: "Matcher"
+    posts: pa.Table | pa.RecordBatch
+    columns: Mapping[str, str]
+    """What the posts' columns are called where they have not their usual names."""
+    read: Posts
+    """The posts as they were read: with the counts of those that were cut, or lost a place."""
     queries: Csr
     """Row per post: the numbers of the distinct queries it satisfies."""
     visited: int
     """Index nodes touched."""
     candidates: int
     """Conjunctions the index proposed."""
-    truncated: int
-    """Posts cut at the profile's limit."""
-    misplaced: int
-    """Posts whose place is not on Earth."""
 
     @cached_property
     def subscriptions(self) -> Csr:
@@ -67,6 +70,18 @@ class Found:
         posts = np.repeat(np.arange(self.subscriptions.rows), np.diff(self.subscriptions.offsets))
         ids = map(self.matcher.subscription_id, self.subscriptions.values)
         return list(zip(posts.tolist(), ids, strict=True))
+
+    def post(self, row: int) -> PostView:
+        """One of the posts, as queries see it."""
+        values = self.posts.slice(row, 1).to_pylist()[0]
+        text, author, lang = (values.get(self.columns.get(name, name)) for name in ("text", "author", "lang"))
+        lat, lon = float(self.read.lat[row]), float(self.read.lon[row])
+        place = (None, None) if np.isnan(lat) else (lat, lon)
+        return PostView(str(text or ""), author and str(author), lang and str(lang), *place)
+
+    def why(self, row: int, subscription: str) -> Reason | None:
+        """Say why a post satisfies a subscription, or None if it does not."""
+        return self.matcher.why(self.matcher.query_of(subscription), self.post(row))
 
 
 class Matcher:
@@ -116,6 +131,12 @@ class Matcher:
         """The id of a subscription."""
         return self._ids[number]
 
+    def query_of(self, subscription: str) -> int:
+        """The number of the query a subscription asks for."""
+        if subscription not in self._numbers:
+            raise ConfigError(f"there is no subscription {subscription!r}")
+        return self.fanout.query_of(self._numbers[subscription])
+
     def canonical(self, query: int) -> str:
         """The text that all spellings of a query share."""
         return self._canonical[query]
@@ -130,6 +151,8 @@ class Matcher:
 
     def subscribe_many(self, subscriptions: Sequence[str], queries: Sequence[str | None]) -> list[Refusal]:
         """Add many at once; return those that were refused. One bad subscription does not stop the others."""
+        if len(subscriptions) != len(queries):
+            raise ConfigError(f"{len(subscriptions)} subscription ids for {len(queries)} queries: give as many of each")
         parsed, errors = parse_many(queries, self.analyzer, self.limits)
         reasons = iter(errors)
         refused: list[Refusal] = []
@@ -146,15 +169,16 @@ class Matcher:
 
     def unsubscribe(self, subscription: str) -> None:
         """Remove a subscription at once."""
-        if subscription not in self._numbers:
-            raise ConfigError(f"there is no subscription {subscription!r}")
+        query = self.query_of(subscription)
         number = self._numbers.pop(subscription)
+        self._ids[number] = ""
         self.fanout.remove(number)
-        query = self.fanout.query_of(number)
         self._wanted_by[query] -= 1
         if self._wanted_by[query] == 0:
             self._live.remove(self._conjunctions_of[query])
             del self._queries[id_of(self._canonical[query])]
+            # Numbers are not used again, but what they stood for need not be kept.
+            self._canonical[query], self._conjunctions_of[query] = "", _NO_ENTRIES
 
     def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
         """Match posts (a column `text`; `author`, `lang`, `lat`, `lon` where there are such) against everything.
@@ -172,7 +196,15 @@ class Matcher:
             np.zeros(len(self.lexicon.vocabulary), np.int32),
             np.zeros(len(self._canonical), np.int32),
         )
-        return Found(self, Csr(*queries), proposed.visited, len(proposed.sets.values), batch.truncated, batch.misplaced)
+        return Found(
+            self,
+            posts,
+            columns,
+            batch,
+            Csr(*queries),
+            proposed.visited,
+            len(proposed.sets.values),
+        )
 
     def why(self, query: int, post: PostView) -> Reason | None:
         """Say which conjunction of a query the post satisfies, and by which spans of its text; None if it does not."""
@@ -190,7 +222,7 @@ class Matcher:
 
     def _add(self, subscriptions: list[str], queries: list[Query]) -> None:
         new = {query.id: query for query in queries if query.id not in self._queries}
-        self._add_queries(new.values())
+        self._add_queries(list(new.values()))
         numbers = np.array([self._queries[query.id] for query in queries], np.int32)
         for number in numbers:
             self._wanted_by[number] += 1
@@ -199,24 +231,23 @@ class Matcher:
         self._numbers.update(zip(subscriptions, range(first, len(self._ids)), strict=True))
         self.fanout.add(numbers)
 
-    def _add_queries(self, queries: Iterable[Query]) -> None:
-        first = len(self._canonical)
-        conjunctions: list[Conjunction] = []
-        owners: list[int] = []
-        for number, query in enumerate(queries, first):
-            self._queries[query.id] = number
-            self._canonical.append(query.canonical)
-            self._wanted_by.append(0)
-            conjunctions += query.conjunctions
-            owners += [number] * len(query.conjunctions)
-        entries = self._live.add(self._term_sets(conjunctions))
+    def _add_queries(self, queries: Sequence[Query]) -> None:
+        """Number the queries. They are known only when all that could fail is done."""
+        if not queries:
+            return
+        conjunctions = [conjunction for query in queries for conjunction in query.conjunctions]
+        counts = [len(query.conjunctions) for query in queries]
+        sets = self._term_sets(conjunctions)
         checks = [self._checks.add(conjunction, self.lexicon) for conjunction in conjunctions]
-        if len(entries):
-            stop = int(entries[-1]) + 1
-            self._query_of, self._check_of = with_room(self._query_of, stop), with_room(self._check_of, stop)
-            self._query_of[entries], self._check_of[entries] = owners, checks
-        counts = np.bincount(np.array(owners, np.int64) - first, minlength=len(self._canonical) - first)
-        self._conjunctions_of += np.split(entries, np.cumsum(counts)[:-1]) if len(counts) else []
+        entries = self._live.add(sets)
+        first, stop = len(self._canonical), int(entries[-1]) + 1
+        self._query_of, self._check_of = with_room(self._query_of, stop), with_room(self._check_of, stop)
+        self._query_of[entries] = np.repeat(np.arange(first, first + len(queries)), counts)
+        self._check_of[entries] = checks
+        self._conjunctions_of += np.split(entries, np.cumsum(counts)[:-1])
+        self._canonical += [query.canonical for query in queries]
+        self._wanted_by += [0] * len(queries)
+        self._queries.update((query.id, number) for number, query in enumerate(queries, first))
 
     def _term_sets(self, conjunctions: Sequence[Conjunction]) -> Csr:
         """The positive terms as ids. New terms of a batch are numbered by falling frequency in it."""

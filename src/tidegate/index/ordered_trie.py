@@ -192,8 +192,8 @@ def _match(trie: TrieArrays, items: Csr, first: int, out: Cursor) -> int:
     for item in range(first, n_items):
         longest = max(longest, items.offsets[item + 1] - items.offsets[item])
     places = np.zeros(len(trie.roots), np.int32)  # 1 + position in the item, by code
-    # Depth first: at most one waiting node per term of the item and level.
-    stack = np.empty(2 * (longest * longest + 1), np.int64)
+    # Depth first: at most one waiting node per term of the item and level, and no more than there are.
+    stack = np.empty(2 * (min(int(longest * longest), len(terms)) + 1), np.int64)
     for item in range(first, n_items):
         codes = items.values[items.offsets[item] : items.offsets[item + 1]]
         written = out.offsets[item]

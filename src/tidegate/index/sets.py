@@ -16,6 +16,9 @@ MAX_TERM = 2**31 - 2
 """The largest term id: the sign bit marks the end of a tail in the packed indexes."""
 
 
+_LONG_ROW = 64  # terms, from which on insertion is not the fastest way to sort
+
+
 class TermSets(NamedTuple):
     """Distinct sets, each rarest term first, in lexicographic order; the row is the set's number.
 
@@ -45,8 +48,8 @@ def distinct_sets(sets: Csr, n_terms: int | None = None) -> tuple[TermSets, Int3
     """
     highest = checked_highest(sets)
     n_terms = highest + 1 if n_terms is None else n_terms
-    if highest >= n_terms:
-        raise ConfigError(f"a term id is {highest}: with {n_terms} terms, ids end at {n_terms - 1}")
+    if highest >= n_terms or n_terms > MAX_TERM + 1:
+        raise ConfigError(f"a term id is {highest} of {n_terms} terms: ids end at {min(n_terms - 1, MAX_TERM)}")
     offsets, values = _descending_rows(sets)
     order = _lexicographic_order(offsets, values, n_terms)
     numbers, kept_offsets, kept_values = _without_repeats(offsets, values, order)
@@ -83,61 +86,55 @@ def _extent(offsets: Int64, values: Int32) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _sort_descending(values: Int32, start: int, stop: int) -> None:
-    for i in range(start + 1, stop):
-        value = values[i]
-        j = i - 1
-        while j >= start and values[j] < value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
+def _sorted_distinct(values: Int32, start: int, stop: int) -> int:
+    """Sort `values[start:stop]` ascending and drop repeats; return the new stop."""
+    if stop - start > _LONG_ROW:
+        values[start:stop].sort()
+    else:
+        for i in range(start + 1, stop):
+            value = values[i]
+            j = i - 1
+            while j >= start and values[j] > value:
+                values[j + 1] = values[j]
+                j -= 1
+            values[j + 1] = value
+    kept = start
+    for i in range(start, stop):
+        if kept == start or values[i] != values[kept - 1]:
+            values[kept] = values[i]
+            kept += 1
+    return kept
 
 
 @njit(cache=True, nogil=True)
 def _descending_rows(sets: Csr) -> Any:
-    offsets = np.empty(len(sets.offsets), np.int64)
-    offsets[0] = 0
+    offsets = np.zeros(len(sets.offsets), np.int64)
     values = np.empty(len(sets.values), np.int32)
-    end = 0
     for row in range(len(sets.offsets) - 1):
-        start = end
+        start = offsets[row]
+        stop = start
         for i in range(sets.offsets[row], sets.offsets[row + 1]):
-            values[end] = sets.values[i]
-            end += 1
-        _sort_descending(values, start, end)
-        kept = start
-        for i in range(start, end):
-            if kept == start or values[i] != values[kept - 1]:
-                values[kept] = values[i]
-                kept += 1
-        end = kept
-        offsets[row + 1] = end
-    return offsets, values[:end]
+            values[stop] = sets.values[i]
+            stop += 1
+        stop = _sorted_distinct(values, start, stop)
+        for i in range((stop - start) // 2):
+            values[start + i], values[stop - 1 - i] = values[stop - 1 - i], values[start + i]
+        offsets[row + 1] = stop
+    return offsets, values[: offsets[-1]]
 
 
 @njit(cache=True, nogil=True)
 def _ranked(items: Csr, n_terms: int) -> Any:
-    offsets = np.empty(len(items.offsets), np.int64)
-    offsets[0] = 0
+    offsets = np.zeros(len(items.offsets), np.int64)
     values = np.empty(len(items.values), np.int32)
-    end = 0
     for row in range(len(items.offsets) - 1):
-        start = end
+        stop = offsets[row]
         for i in range(items.offsets[row], items.offsets[row + 1]):
-            term = items.values[i]
-            if term < 0 or term >= n_terms:
-                continue
-            j = end - 1
-            while j >= start and values[j] > term:
-                j -= 1
-            if j >= start and values[j] == term:
-                continue
-            for k in range(end, j + 1, -1):
-                values[k] = values[k - 1]
-            values[j + 1] = term
-            end += 1
-        offsets[row + 1] = end
-    return offsets, values[:end]
+            if 0 <= items.values[i] < n_terms:
+                values[stop] = items.values[i]
+                stop += 1
+        offsets[row + 1] = _sorted_distinct(values, offsets[row], stop)
+    return offsets, values[: offsets[-1]]
 
 
 @njit(cache=True, nogil=True)

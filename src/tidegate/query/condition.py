@@ -110,7 +110,7 @@ class Reader:
         stump = text[:-1]
         if not text.endswith("*") or "*" in stump:
             raise _ReadError("a '*' stands only at the end of a word", "write for example storm*")
-        tokens = self.analyzer.tokens(stump)
+        tokens = self.analyzer.tokens(stump, clipped=False)
         if not tokens or tokens[-1].end != len(stump):
             raise _ReadError("the '*' has no word before it", "write for example storm*")
         if len(tokens) > 1:
@@ -122,7 +122,7 @@ class Reader:
         return surface + "*"
 
     def _surfaces(self, text: str) -> Phrase:
-        return tuple([token.surface for token in self.analyzer.tokens(text)])
+        return tuple([token.surface for token in self.analyzer.tokens(text, clipped=False)])
 
 
 class _ReadError(Exception):
@@ -149,7 +149,8 @@ def _field(text: str) -> str:
                 raise _ReadError(f"{value!r} is no language code", "write for example lang:en")
             return lang_term(value)
         case "stem":
-            # How canonical forms write a stem that is no word of its own: `stem:happi`.
+            # How canonical forms write a stem that is no word of its own: `stem:happi`. That no word at all has this
+            # stem cannot be told: `stem:the` is the canonical form of `the's`, and `stem:storms` of `stormsing`.
             if not value or not value.isprintable() or _NOT_IN_STEMS.search(value):
                 raise _ReadError(f"{value!r} is no stem", "write the word without stem:")
             return surface_of(value)

@@ -104,7 +104,7 @@ class Scribe:
         analyzer = self._reader.analyzer
         # The first test only saves the second, which every new word of a batch would pay for.
         is_token = term.isascii() and term.isalnum()
-        is_token = is_token or [token.surface for token in analyzer.tokens(term)] == [term]
+        is_token = is_token or [token.surface for token in analyzer.tokens(term, clipped=False)] == [term]
         return term if is_token and analyzer.term(term) == term else f"stem:{term}"
 
 

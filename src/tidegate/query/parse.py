@@ -40,11 +40,13 @@ def parse_many(
     read: dict[str, Query] = {}  # popular searches repeat in a batch
     queries: list[Query | None] = []
     errors: list[QueryError] = []
-    for text in texts:
-        query = read.get(text or "")
+    for given in texts:
+        text = "" if given is None else given
+        # What is no text may not even be fit to look up.
+        query = read.get(text) if isinstance(text, str) else None
         if query is None:
             try:
-                query = read[text or ""] = parser.parse(text or "")
+                query = read[text] = parser.parse(text)
             except QueryError as error:
                 errors.append(error)
         queries.append(query)
@@ -62,6 +64,9 @@ class Parser:
 
     def parse(self, text: str) -> Query:
         """Return the query, as the function `parse` does."""
+        if not isinstance(text, str):
+            hint = "write it as text, for example: storm"
+            raise QueryError(f"a query is text, not {type(text).__name__}", str(text), 0, hint)
         if len(text) > self.limits.max_length:
             problem = f"the query has {len(text)} characters"
             hint = f"at most {self.limits.max_length} are allowed"

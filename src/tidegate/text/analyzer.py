@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from Stemmer import Stemmer
 
-from tidegate.text.profile import SOCIAL, Profile
+from tidegate.text.profile import SOCIAL, Profile, surface_of
 from tidegate.text.tokens import Token, tokens
 
 # A stream never runs out of new words: a full memory is emptied, and the common words return at once.
@@ -29,9 +29,9 @@ class Analyzer:
         """Pickle as the profile: stemmers do not travel."""
         return Analyzer, (self.profile,)
 
-    def tokens(self, text: str) -> list[Token]:
+    def tokens(self, text: str, *, clipped: bool = True) -> list[Token]:
         """Return the tokens of a text, as `tidegate.text.tokens` defines them."""
-        return tokens(text, self.profile)
+        return tokens(text, self.profile, clipped=clipped)
 
     def is_stop_word(self, surface: str) -> bool:
         """Whether the surface form is too common to be a term."""
@@ -51,7 +51,13 @@ class Analyzer:
     def terms(self, surfaces: Sequence[str]) -> list[str | None]:
         """Return `term` of each, without remembering them: for many words at once that are all new."""
         stop_words = self.profile.stop_words
-        return [
-            None if surface in stop_words else surface if surface[0] in "#@" else stem
-            for surface, stem in zip(surfaces, self._stemmer.stemWords(surfaces), strict=True)
-        ]
+        found: list[str | None] = []
+        for surface, stem in zip(surfaces, self._stemmer.stemWords(surfaces), strict=True):
+            if surface in stop_words:
+                found.append(None)
+            elif surface[0] in "#@" or not stem:  # a lone tatweel is a word, but nothing is left of it
+                found.append(surface)
+            else:
+                # A stemmer may cut a surface form so that what is left is none: letter and mark that NFC would join.
+                found.append(stem if stem.isascii() else surface_of(stem))
+        return found

@@ -51,7 +51,7 @@ class Lexicon:
     def __init__(
         self, analyzer: Analyzer, vocabulary: Vocabulary | None = None, *, max_spellings: int = 2_000_000
     ) -> None:
-        """Start with the terms of `vocabulary`, which the lexicon shares and from now on extends.
+        """Start with the terms of `vocabulary`, which the lexicon shares: it extends it, and so may others.
 
         When more than `max_spellings` are known, all are forgotten, and learned again as they are seen.
         """
@@ -62,14 +62,19 @@ class Lexicon:
         self._surface_ids: dict[str, int] = {}
         self._exact: dict[str, int] = {}
         self._prefixes: dict[int, dict[str, int]] = {}  # by length, then by prefix
+        self._wired = 0  # terms of the vocabulary that texts emit
         self._forget()
-        self._wire(range(len(self.vocabulary)))
+        self._wire()
+
+    @property
+    def n_spellings(self) -> int:
+        """How many spellings are known, which is what a lexicon takes memory for."""
+        return len(self._spellings)
 
     def add_terms(self, terms: Iterable[str]) -> Int32:
         """Return the ids of the terms; from now on, texts emit them."""
-        before = len(self.vocabulary)
         ids = np.array([self.vocabulary.intern(term) for term in terms], dtype=np.int32)
-        self._wire(range(before, len(self.vocabulary)))
+        self._wire()
         return ids
 
     def surface_id(self, word: str) -> int:
@@ -83,6 +88,7 @@ class Lexicon:
 
     def scan(self, texts: pa.Array | pa.ChunkedArray, *, sequences: bool = False) -> Scan:
         """Return the terms of every text, and with `sequences` its surface ids; a null is an empty text."""
+        self._wire()
         terms: list[tuple[Int32, Int64]] = []
         surfaces: list[tuple[Int32, Int64]] = []
         truncated = 0
@@ -144,10 +150,15 @@ class Lexicon:
             if len(surface) >= length and surface[:length] in prefixes:
                 yield prefixes[surface[:length]]
 
-    def _wire(self, term_ids: Iterable[int]) -> None:
-        """Let the spellings known so far emit new terms, and remember the terms that are no stems."""
+    def _wire(self) -> None:
+        """Let the spellings known so far emit terms that are new, and remember those that are no stems.
+
+        New are all that came into the vocabulary since the last time, whoever put them there.
+        """
+        new = range(self._wired, len(self.vocabulary))
+        self._wired = new.stop
         prefixes: dict[str, int] = {}
-        for term_id in term_ids:
+        for term_id in new:
             term = self.vocabulary.term(term_id)
             if term.endswith("*"):
                 prefixes[term[:-1]] = term_id
@@ -207,6 +218,10 @@ def _buffers(chunk: pa.Array) -> tuple[Bytes, Int64]:
             chunk = chunk.cast(pa.large_string())
         except pa.ArrowNotImplementedError as error:
             raise ConfigError(f"texts are of type {chunk.type}: a column of strings is needed") from error
+        except pa.ArrowInvalid as error:
+            raise ConfigError(
+                f"texts are of type {chunk.type}, and some are no UTF-8 ({error}): decode the column to strings first"
+            ) from error
     if chunk.null_count:
         chunk = pc.fill_null(chunk, "")
     width = np.int32 if pa.types.is_string(chunk.type) else np.int64

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +15,14 @@ from tidegate.errors import ConfigError
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.profile import surface_of
+from tidegate.text.vocabulary import Vocabulary
 
 HAS_PLACE = "has:place"
 """The term of every post with a place."""
 
 Degrees = NDArray[np.float64]
+_Table: TypeAlias = pa.Table | pa.RecordBatch
+_Column: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Posts:
     truncated: int = 0
     """How many texts were cut at the profile's limit."""
     misplaced: int = 0
-    """How many posts lost a place that is not on Earth."""
+    """How many posts lost a place: a coordinate was not on Earth, or no number."""
 
     def __len__(self) -> int:
         """Return the number of posts."""
@@ -47,19 +51,26 @@ def read_posts(
     lexicon: Lexicon,
     *,
     text: str = "text",
-    author: str = "author",
-    lang: str = "lang",
-    lat: str = "lat",
-    lon: str = "lon",
+    author: str | None = None,
+    lang: str | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
     sequences: bool = False,
 ) -> Posts:
-    """Read posts from the named columns; all but the text may be missing, and any value may be null."""
-    if text not in table.schema.names:
-        raise ConfigError(f"posts have no column {text!r}: the columns are {', '.join(table.schema.names)}")
-    scan = lexicon.scan(table.column(text), sequences=sequences)
-    lats, lons, misplaced = _places(_degrees(table, lat), _degrees(table, lon))
-    further = [_ids(table, author, author_term, lexicon), _ids(table, lang, lang_term, lexicon)]
-    further.append(np.where(np.isnan(lats), -1, lexicon.vocabulary.id(HAS_PLACE)).astype(np.int32))
+    """Read posts from the columns of these names; None is the parameter's own name, if there is such a column.
+
+    Any value may be null. A coordinate that is no number, such as the text "north", is not on Earth.
+    """
+    scan = lexicon.scan(_column(table, text), sequences=sequences)
+    lats, lons, misplaced = _places(
+        _degrees(table, _chosen(table, lat, "lat")),
+        _degrees(table, _chosen(table, lon, "lon")),
+    )
+    further = [
+        _ids(table, _chosen(table, author, "author"), author_term, lexicon.vocabulary),
+        _ids(table, _chosen(table, lang, "lang"), lang_term, lexicon.vocabulary),
+        np.where(np.isnan(lats), -1, lexicon.vocabulary.id(HAS_PLACE)).astype(np.int32),
+    ]
     terms = _with_further(scan.terms, np.stack(further, axis=1))
     return Posts(terms, scan.surfaces, lats, lons, scan.truncated, misplaced)
 
@@ -105,35 +116,60 @@ def lang_term(code: str) -> str:
     return "lang:" + code.strip().replace("_", "-").partition("-")[0].lower()
 
 
-def _ids(table: pa.Table | pa.RecordBatch, name: str, term: Callable[[str], str], lexicon: Lexicon) -> Int32:
-    """Return per post the id of the term of its value in a column, or -1; distinct values are read once."""
-    column = _column(table, name, pa.large_string())
-    if column is None:
-        return np.full(table.num_rows, -1, dtype=np.int32)
-    encoded = column.dictionary_encode()
-    values = encoded.dictionary.to_pylist()
-    ids = np.array([*(lexicon.vocabulary.id(term(value)) for value in values), -1], dtype=np.int32)
-    looked_up: Int32 = ids[encoded.indices.fill_null(len(values)).to_numpy()]
-    return looked_up
+def _chosen(posts: _Table, given: str | None, usual: str) -> str | None:
+    """Return the name of the column to read, or None if none is given and the usual one is not there."""
+    return usual if given is None and usual in posts.schema.names else given
 
 
-def _degrees(table: pa.Table | pa.RecordBatch, name: str) -> Degrees:
-    column = _column(table, name, pa.float64())
-    if column is None:
-        return np.full(table.num_rows, np.nan)
-    return pc.fill_null(column, np.nan).to_numpy()  # type: ignore[no-any-return]
+def _column(posts: _Table, name: str) -> _Column:
+    names = posts.schema.names
+    if name not in names:
+        raise ConfigError(f"posts have no column {name!r}: the columns are {', '.join(names)}")
+    if names.count(name) > 1:
+        raise ConfigError(f"posts have {names.count(name)} columns {name!r}: only one may be called so")
+    return posts.column(name)
 
 
-def _column(table: pa.Table | pa.RecordBatch, name: str, wanted: pa.DataType) -> pa.Array | None:
-    """Return a column as one array of the wanted type, or None if there is no such column."""
-    if name not in table.schema.names:
-        return None
-    column = table.column(name)
+def _ids(posts: _Table, name: str | None, term: Callable[[str], str], vocabulary: Vocabulary) -> Int32:
+    """Return per post the id of the term of its value in a column, or -1."""
+    if name is None:
+        return np.full(posts.num_rows, -1, dtype=np.int32)
+    column = _column(posts, name)
     try:
-        column = column.cast(wanted)
+        column = column.cast(pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        raise ConfigError(f"column {name!r} is of type {column.type}: {wanted} is needed ({error})") from error
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        raise ConfigError(f"column {name!r} is of type {column.type}: strings are needed ({error})") from error
+    return _by_value(column, lambda value: vocabulary.id(term(value)), -1).astype(np.int32)
+
+
+def _degrees(posts: _Table, name: str | None) -> Degrees:
+    """Return the numbers of a column: NaN where there is none, and infinity for what cannot be read as one."""
+    if name is None:
+        return np.full(posts.num_rows, np.nan)
+    column = _column(posts, name)
+    try:
+        # Not the safe cast: an integer so large that a float rounds it is far from Earth in any case.
+        return pc.fill_null(column.cast(pa.float64(), safe=False), np.nan).to_numpy()  # type: ignore[no-any-return]
+    except pa.ArrowNotImplementedError as error:
+        raise ConfigError(f"column {name!r} is of type {column.type}: numbers are needed ({error})") from error
+    except pa.ArrowInvalid:
+        return _by_value(column.cast(pa.large_binary()), _number, np.nan)
+
+
+def _number(written: bytes) -> float:
+    """Read a number just as a whole column is read: what one post says must not change how another is read."""
+    try:
+        return pa.scalar(written).cast(pa.float64()).as_py()  # type: ignore[no-any-return]
+    except pa.ArrowInvalid:
+        return np.inf
+
+
+def _by_value(column: _Column, read: Callable[[Any], float], nothing: float) -> NDArray[Any]:
+    """Return what is read from each value of a column, or `nothing` for a null; equal values are read once."""
+    encoded = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    readings = np.array([*map(read, values), nothing])
+    return readings[encoded.indices.fill_null(len(values)).to_numpy()]  # type: ignore[no-any-return]
 
 
 def _places(lat: Degrees, lon: Degrees) -> tuple[Degrees, Degrees, int]:

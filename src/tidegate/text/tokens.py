@@ -32,8 +32,10 @@ class Token(NamedTuple):
     end: int
 
 
-def tokens(text: str, profile: Profile) -> list[Token]:
+def tokens(text: str, profile: Profile, *, clipped: bool = True) -> list[Token]:
     """Return the tokens of a text in order; what lies behind the profile's length limit is not looked at.
+
+    That limit is for posts. A query has its own, and is read whole: not `clipped`.
 
     >>> from tidegate.text.profile import SOCIAL, PAPER
     >>> [token.surface for token in tokens("Don’t miss @ESA's #Eclipse: https://esa.int 台風", SOCIAL)]
@@ -41,7 +43,7 @@ def tokens(text: str, profile: Profile) -> list[Token]:
     >>> [token.surface for token in tokens("RT @esa: #Eclipse 2027", PAPER)]
     ['rt', 'eclipse', '2027']
     """
-    found = _pattern(profile.signs).finditer(clip(text, profile.max_bytes))
+    found = _pattern(profile.signs).finditer(clip(text, profile.max_bytes) if clipped else text)
     return [Token(surface_of(match["token"]), *match.span("token")) for match in found if match["token"]]
 
 

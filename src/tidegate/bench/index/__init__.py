@@ -49,7 +49,7 @@ def run(
 
 
 def _count_parts(sizes: Sizes) -> int:
-    return 2 if sizes.is_headline_only else 10 + len(sizes.further_workloads)
+    return 3 if sizes.is_headline_only else 10 + len(sizes.further_workloads)
 
 
 def _parts(report: Report, sizes: Sizes, seed: int, posts: Path | None) -> Iterator[str]:
@@ -63,10 +63,10 @@ def _parts(report: Report, sizes: Sizes, seed: int, posts: Path | None) -> Itera
     summarise(report, main)
     yield "fan-out"
     report_fan_out(report, main, sizes)
-    if sizes.is_headline_only:
-        return
     yield "Table 3"
     report_model(report, sizes, seed)
+    if sizes.is_headline_only:
+        return
     yield "Table 4, Figure 2"
     report_ranks(report, sizes, seed)
     yield "Figure 3"

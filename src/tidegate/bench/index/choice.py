@@ -50,4 +50,6 @@ def _row(trial: Trial, choice: Choice, name: str, fitted: float) -> Row:
         "measured, µs": trial.matching[name].microseconds,
         "predicted, MB": predicted.nbytes / 1e6,
         "measured, MB": trial.nbytes[name] / 1e6,
+        "predicted build, s": predicted.build_seconds,
+        "measured build, s": trial.distinct_seconds + trial.build_seconds[name],
     }
