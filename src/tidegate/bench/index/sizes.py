@@ -51,7 +51,7 @@ class Sizes:
 
 
 SIZES: Final[dict[Scale, Sizes]] = {
-    "small": Sizes(1_000_000),
+    "small": Sizes(1_000_000, items=3_000, rounds=3, live_sets=500_000, model_items=400),
     "paper": Sizes(
         10_000_000,
         items=10_000,
