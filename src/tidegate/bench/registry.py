@@ -1,6 +1,7 @@
 """Every benchmark by name, and how one is run, shown and written."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +20,10 @@ class Bench:
 
     run: Run
     plot: Callable[[Report, Path], None] | None = None
+    shows_progress: bool = False
 
 
-BENCHES = {"text": Bench(text.run), "index": Bench(index.run, index.plot)}
+BENCHES = {"text": Bench(text.run), "index": Bench(index.run, index.plot, shows_progress=True)}
 
 
 def run_bench(
@@ -45,7 +47,9 @@ def run_bench(
         raise ConfigError(f"benchmark {name!r} has no figures to draw: leave --plot out")
     if posts is not None and not posts.is_file():
         raise ConfigError(f"{posts}: there is no such file of posts")
-    report = bench.run(scale_named(scale), seed, posts)
+    size = scale_named(scale)
+    with nullcontext() if bench.shows_progress else Console(stderr=True).status(f"benchmark {name}, scale {scale}"):
+        report = bench.run(size, seed, posts)
     report.show(console)
     if json_path is not None:
         report.write_json(json_path)
