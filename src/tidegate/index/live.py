@@ -7,7 +7,6 @@ of adding, and a number is never used again.
 import logging
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,21 +18,13 @@ from tidegate.errors import ConfigError
 from tidegate.growth import with_room
 from tidegate.index.contract import Index, Matches
 from tidegate.index.flat import Flat
-from tidegate.index.sets import TermSets, checked_highest, distinct_sets
+from tidegate.index.sets import checked_highest
+from tidegate.index.settled import Settled
 from tidegate.index.tail import Tail
 
 _LOG = logging.getLogger(__name__)
 _SMALLEST_MERGE = 1 << 16
 _MERGE_SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class _Main:
-    """Immutable once made: the index, the sets it was built from, and for every set the entries that want it."""
-
-    index: Index
-    sets: TermSets
-    entries: Csr
 
 
 class Live:
@@ -52,7 +43,9 @@ class Live:
         self._index_class = index_class
         self._merges_itself = merges_itself
         self._lock = threading.RLock()
-        self._main = self._build(Csr(np.zeros(1, np.int64), np.empty(0, np.int32)), np.empty(0, np.int32))
+        nothing = np.empty(0, np.int32)
+        # The main index and the sets it was built from: replaced together.
+        self._main = Settled.build(Csr(np.zeros(1, np.int64), nothing), nothing, index_class)
         self._tail = Tail()
         self._tail_base = 0  # the entry number of the tail's first set
         self._alive = np.empty(64, np.int8)  # by entry
@@ -95,7 +88,7 @@ class Live:
     def match(self, items: Csr) -> Matches:
         """Return for every item the entries whose sets it contains, each item as of some moment during the call."""
         with self._lock:
-            main, base, alive = self._main, self._tail_base, self._alive
+            (main, _), base, alive = self._main, self._tail_base, self._alive
             recent, looked_at = self._tail.match(items)
         settled = main.index.match(items)
         entries = _living_entries(settled.sets, main.entries, recent, base, alive)
@@ -104,7 +97,7 @@ class Live:
     @property
     def nbytes(self) -> int:
         """Bytes of the main index; tail and fan-out not counted."""
-        return self._main.index.nbytes
+        return self._main[0].index.nbytes
 
     @property
     def tail_rows(self) -> int:
@@ -144,12 +137,12 @@ class Live:
 
     def _merge(self) -> None:
         with self._lock:
-            main, recent, base = self._main, self._tail.sets, self._tail_base
+            (main, main_sets), recent, base = self._main, self._tail.sets, self._tail_base
             alive = self._alive.copy()
             self._changes = 0
         try:
-            sets, entries = _living_sets(main.sets.terms, main.entries, recent, base, alive)
-            merged = self._build(sets, entries)
+            sets, entries = _living_sets(main_sets.terms, main.entries, recent, base, alive)
+            merged = Settled.build(sets, entries, self._index_class)
         except Exception as error:
             # Nobody may ever ask this future for its result, and matching goes on without the merge.
             _LOG.warning("a merge of the live index failed, and nothing is lost: %s", error)
@@ -160,27 +153,6 @@ class Live:
             self._main, self._tail_base = merged, base + recent.rows
             self._tail = Tail()
             self._tail.add(newer, checked_highest(newer))
-
-    def _build(self, sets: Csr, entries: Int32) -> _Main:
-        distinct, numbers = distinct_sets(sets)
-        wanted = Csr(*_grouped(numbers, entries, distinct.rows))
-        return _Main(self._index_class.build(distinct), distinct, wanted)
-
-
-@njit(cache=True, nogil=True)
-def _grouped(numbers: Int32, entries: Int32, n_sets: int) -> Any:
-    """The entries of every set, as the offsets and values of a `Csr`."""
-    offsets = np.zeros(n_sets + 1, np.int64)
-    for i in range(len(numbers)):
-        offsets[numbers[i] + 1] += 1
-    for number in range(n_sets):
-        offsets[number + 1] += offsets[number]
-    ends = offsets[:-1].copy()
-    values = np.empty(len(numbers), np.int32)
-    for i in range(len(numbers)):
-        values[ends[numbers[i]]] = entries[i]
-        ends[numbers[i]] += 1
-    return offsets, values
 
 
 @njit(cache=True, nogil=True)

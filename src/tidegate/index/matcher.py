@@ -4,25 +4,22 @@ A post's terms find candidate conjunctions in a live index; what the index canno
 equal queries are matched once and fanned out to their subscriptions at the end.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
-from tidegate.csr import Csr, Int32, offsets_of
+from tidegate.csr import Csr, Int32
 from tidegate.errors import ConfigError, TidegateError
-from tidegate.growth import with_room
-from tidegate.index.checks import NO_CHECKS, CheckArrays, Checks, PostColumns, passes, post_columns
+from tidegate.index.conjunctions import Conjunctions
 from tidegate.index.contract import Index
 from tidegate.index.fanout import FanOut
 from tidegate.index.flat import Flat
 from tidegate.index.live import Live
-from tidegate.query.conjunction import Conjunction, Query, id_of
+from tidegate.query.conjunction import Query, id_of
 from tidegate.query.normal import Limits
 from tidegate.query.parse import parse, parse_many
 from tidegate.query.reason import Reason, explain
@@ -108,12 +105,10 @@ class Matcher:
         self.lexicon = Lexicon(self.analyzer, vocabulary)
         self.fanout = FanOut()
         self._live = Live(index_class)
-        self._checks = Checks()
-        self._check_of: Int32 = np.empty(64, np.int32)  # by conjunction, numbered as the live index's entries
-        self._query_of: Int32 = np.empty(64, np.int32)
+        self._conjunctions = Conjunctions(self.lexicon)  # numbered as the live index's entries
         self._queries: dict[str, int] = {}  # query id -> number
         self._canonical: list[str] = []
-        self._conjunctions_of: list[Int32] = []
+        self._entries_of: list[Int32] = []
         self._wanted_by: list[int] = []  # by query: how many subscriptions ask for it
         self._numbers: dict[str, int] = {}  # subscription id -> number
         self._ids: list[str] = []
@@ -175,36 +170,21 @@ class Matcher:
         self.fanout.remove(number)
         self._wanted_by[query] -= 1
         if self._wanted_by[query] == 0:
-            self._live.remove(self._conjunctions_of[query])
+            self._live.remove(self._entries_of[query])
             del self._queries[id_of(self._canonical[query])]
             # Numbers are not used again, but what they stood for need not be kept.
-            self._canonical[query], self._conjunctions_of[query] = "", _NO_ENTRIES
+            self._canonical[query], self._entries_of[query] = "", _NO_ENTRIES
 
     def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
         """Match posts (a column `text`; `author`, `lang`, `lat`, `lon` where there are such) against everything.
 
         `columns` names them where they are called otherwise, as in `text="body"`.
         """
-        batch = read_posts(posts, self.lexicon, sequences=self._checks.reads_phrases, **columns)
+        batch = read_posts(posts, self.lexicon, sequences=self._conjunctions.reads_phrases, **columns)
         proposed = self._live.match(batch.terms)
-        queries = _verified(
-            proposed.sets,
-            self._query_of,
-            self._check_of,
-            self._checks.arrays,
-            post_columns(batch),
-            np.zeros(len(self.lexicon.vocabulary), np.int32),
-            np.zeros(len(self._canonical), np.int32),
-        )
-        return Found(
-            self,
-            posts,
-            columns,
-            batch,
-            Csr(*queries),
-            proposed.visited,
-            len(proposed.sets.values),
-        )
+        verification = self._conjunctions.verification
+        queries = verification.queries(proposed.sets, batch, len(self.lexicon.vocabulary), len(self._canonical))
+        return Found(self, posts, columns, batch, queries, proposed.visited, len(proposed.sets.values))
 
     def why(self, query: int, post: PostView) -> Reason | None:
         """Say which conjunction of a query the post satisfies, and by which spans of its text; None if it does not."""
@@ -235,60 +215,16 @@ class Matcher:
         """Number the queries. They are known only when all that could fail is done."""
         if not queries:
             return
-        conjunctions = [conjunction for query in queries for conjunction in query.conjunctions]
-        counts = [len(query.conjunctions) for query in queries]
-        sets = self._term_sets(conjunctions)
-        checks = [self._checks.add(conjunction, self.lexicon) for conjunction in conjunctions]
+        sets, checks = self._conjunctions.prepare(queries)
         entries = self._live.add(sets)
-        first, stop = len(self._canonical), int(entries[-1]) + 1
-        self._query_of, self._check_of = with_room(self._query_of, stop), with_room(self._check_of, stop)
-        self._query_of[entries] = np.repeat(np.arange(first, first + len(queries)), counts)
-        self._check_of[entries] = checks
-        self._conjunctions_of += np.split(entries, np.cumsum(counts)[:-1])
+        first = len(self._canonical)
+        counts = [len(query.conjunctions) for query in queries]
+        self._conjunctions.append(np.repeat(np.arange(first, first + len(queries), dtype=np.int32), counts), checks)
+        self._entries_of += np.split(entries, np.cumsum(counts)[:-1])
         self._canonical += [query.canonical for query in queries]
         self._wanted_by += [0] * len(queries)
         self._queries.update((query.id, number) for number, query in enumerate(queries, first))
 
-    def _term_sets(self, conjunctions: Sequence[Conjunction]) -> Csr:
-        """The positive terms as ids. New terms of a batch are numbered by falling frequency in it."""
-        terms = [term for conjunction in conjunctions for term in conjunction.positive]
-        vocabulary = self.lexicon.vocabulary
-        unknown = Counter(term for term in terms if term not in vocabulary)
-        self.lexicon.add_terms(term for term, _ in unknown.most_common())
-        ids = np.fromiter(map(vocabulary.id, terms), np.int32, len(terms))
-        return Csr(offsets_of([len(conjunction.positive) for conjunction in conjunctions]), ids)
-
 
 def _taken(subscription: str) -> ConfigError:
     return ConfigError(f"there is a subscription {subscription!r} already: unsubscribe it first, or choose another id")
-
-
-@njit(cache=True, nogil=True)
-def _verified(
-    proposed: Csr,
-    query_of: Int32,
-    check_of: Int32,
-    checks: CheckArrays,
-    posts: PostColumns,
-    held: Int32,
-    reported: Int32,
-) -> Any:
-    """The distinct queries of the proposed conjunctions whose checks the post passes."""
-    offsets = np.zeros(len(proposed.offsets), np.int64)
-    queries = np.empty(len(proposed.values), np.int32)
-    end = 0
-    for row in range(len(proposed.offsets) - 1):
-        for i in range(posts.terms.offsets[row], posts.terms.offsets[row + 1]):
-            held[posts.terms.values[i]] = row + 1
-        for i in range(proposed.offsets[row], proposed.offsets[row + 1]):
-            conjunction = proposed.values[i]
-            query = query_of[conjunction]
-            if reported[query] == row + 1:
-                continue
-            at = check_of[conjunction]
-            if at == NO_CHECKS or passes(checks, at, posts, row, held):
-                reported[query] = row + 1
-                queries[end] = query
-                end += 1
-        offsets[row + 1] = end
-    return offsets, queries[:end]
