@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import posts, query_texts
 from tidegate.errors import QueryError
+from tidegate.index.compiled import Compiled
 from tidegate.index.contract import Index
 from tidegate.index.matcher import Matcher
 from tidegate.index.registry import INDEXES
@@ -40,7 +41,7 @@ def expected(queries: dict[str, str], views: Sequence[PostView]) -> set[tuple[in
     }
 
 
-def assert_exact(matcher: Matcher, queries: dict[str, str], views: Sequence[PostView]) -> None:
+def assert_exact(matcher: Matcher | Compiled, queries: dict[str, str], views: Sequence[PostView]) -> None:
     found = matcher.match(table(views)).pairs()
     assert len(found) == len(set(found)), "a match is reported twice"
     assert set(found) == expected(queries, views)
@@ -61,6 +62,22 @@ def test_every_index_matches_as_the_language_is_defined(
     matcher.merge()
     assert_exact(matcher, asked, views)
     matcher.close()
+
+
+@pytest.mark.parametrize("index_class", INDEXES.values(), ids=INDEXES.keys())
+@given(texts=st.lists(query_texts(), max_size=12), views=st.lists(posts(), max_size=6))
+@settings(max_examples=25)
+def test_what_is_compiled_matches_alike_before_and_after_it_is_saved(
+    index_class: type[Index], texts: list[str], views: list[PostView], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    asked = {str(i): text for i, text in enumerate(texts)}
+    compiled, refused = Compiled.build(list(asked), list(asked.values()), ANALYZER, index_class=index_class)
+    for refusal in refused:
+        del asked[refusal.subscription]
+    assert_exact(compiled, asked, views)
+    path = tmp_path_factory.mktemp("segments") / "compiled.arrow"
+    compiled.save(path)
+    assert_exact(Compiled.open(path), asked, views)
 
 
 @given(

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegate.cli.explanation import marked
-from tidegate.index.matcher import Found, Matcher
+from tidegate.index.found import Found
+from tidegate.index.matcher import Matcher
 from tidegate.workload.posts import posts as generated_posts
 from tidegate.workload.searches import saved_searches
 

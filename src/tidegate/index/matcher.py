@@ -4,21 +4,20 @@ A post's terms find candidate conjunctions in a live index; what the index canno
 equal queries are matched once and fanned out to their subscriptions at the end.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from tidegate.csr import Csr, Int32
-from tidegate.errors import ConfigError, TidegateError
+from tidegate.errors import ConfigError
 from tidegate.index.conjunctions import Conjunctions
 from tidegate.index.contract import Index
 from tidegate.index.fanout import FanOut
 from tidegate.index.flat import Flat
+from tidegate.index.found import Found
 from tidegate.index.live import Live
+from tidegate.index.refusal import Refusal, taken
 from tidegate.query.conjunction import Query, id_of
 from tidegate.query.normal import Limits
 from tidegate.query.parse import parse, parse_many
@@ -26,59 +25,10 @@ from tidegate.query.reason import Reason, explain
 from tidegate.query.semantics import PostView
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
-from tidegate.text.posts import Posts, read_posts
+from tidegate.text.posts import read_posts
 from tidegate.text.vocabulary import Vocabulary
 
 _NO_ENTRIES: Int32 = np.empty(0, np.int32)
-
-
-class Refusal(NamedTuple):
-    """A subscription that was not accepted: its row in the batch, its id, and why."""
-
-    row: int
-    subscription: str
-    error: TidegateError
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a batch of posts matched."""
-
-    matcher: "Matcher"
-    posts: pa.Table | pa.RecordBatch
-    columns: Mapping[str, str]
-    """What the posts' columns are called where they have not their usual names."""
-    read: Posts
-    """The posts as they were read: with the counts of those that were cut, or lost a place."""
-    queries: Csr
-    """Row per post: the numbers of the distinct queries it satisfies."""
-    visited: int
-    """Index nodes touched."""
-    candidates: int
-    """Conjunctions the index proposed."""
-
-    @cached_property
-    def subscriptions(self) -> Csr:
-        """Row per post: the numbers of the subscriptions it satisfies, as of the first time they are asked for."""
-        return self.matcher.fanout.subscriptions(self.queries)
-
-    def pairs(self) -> list[tuple[int, str]]:
-        """Every match as (row of the post, id of the subscription)."""
-        posts = np.repeat(np.arange(self.subscriptions.rows), np.diff(self.subscriptions.offsets))
-        ids = map(self.matcher.subscription_id, self.subscriptions.values)
-        return list(zip(posts.tolist(), ids, strict=True))
-
-    def post(self, row: int) -> PostView:
-        """One of the posts, as queries see it."""
-        values = self.posts.slice(row, 1).to_pylist()[0]
-        text, author, lang = (values.get(self.columns.get(name, name)) for name in ("text", "author", "lang"))
-        lat, lon = float(self.read.lat[row]), float(self.read.lon[row])
-        place = (None, None) if np.isnan(lat) else (lat, lon)
-        return PostView(str(text or ""), author and str(author), lang and str(lang), *place)
-
-    def why(self, row: int, subscription: str) -> Reason | None:
-        """Say why a post satisfies a subscription, or None if it does not."""
-        return self.matcher.why(self.matcher.query_of(subscription), self.post(row))
 
 
 class Matcher:
@@ -103,7 +53,7 @@ class Matcher:
         self.analyzer = analyzer or Analyzer()
         self.limits = limits or Limits()
         self.lexicon = Lexicon(self.analyzer, vocabulary)
-        self.fanout = FanOut()
+        self._fanout = FanOut()
         self._live = Live(index_class)
         self._conjunctions = Conjunctions(self.lexicon)  # numbered as the live index's entries
         self._queries: dict[str, int] = {}  # query id -> number
@@ -122,6 +72,10 @@ class Matcher:
         """The number of distinct queries."""
         return len(self._queries)
 
+    def subscriptions_of(self, queries: Csr) -> Csr:
+        """Replace the queries of every row by the subscriptions that ask for them now."""
+        return self._fanout.subscriptions(queries)
+
     def subscription_id(self, number: int) -> str:
         """The id of a subscription."""
         return self._ids[number]
@@ -130,7 +84,7 @@ class Matcher:
         """The number of the query a subscription asks for."""
         if subscription not in self._numbers:
             raise ConfigError(f"there is no subscription {subscription!r}")
-        return self.fanout.query_of(self._numbers[subscription])
+        return self._fanout.query_of(self._numbers[subscription])
 
     def canonical(self, query: int) -> str:
         """The text that all spellings of a query share."""
@@ -140,7 +94,7 @@ class Matcher:
         """Add a subscription; the next call of `match` knows it. Return its query, or raise `QueryError`."""
         parsed = parse(query, self.analyzer, self.limits)
         if subscription in self._numbers:
-            raise _taken(subscription)
+            raise taken(subscription)
         self._add([subscription], [parsed])
         return parsed
 
@@ -156,7 +110,7 @@ class Matcher:
             if query is None:
                 refused.append(Refusal(row, subscription, next(reasons)))
             elif subscription in self._numbers or subscription in accepted:
-                refused.append(Refusal(row, subscription, _taken(subscription)))
+                refused.append(Refusal(row, subscription, taken(subscription)))
             else:
                 accepted[subscription] = query
         self._add(list(accepted), list(accepted.values()))
@@ -167,7 +121,7 @@ class Matcher:
         query = self.query_of(subscription)
         number = self._numbers.pop(subscription)
         self._ids[number] = ""
-        self.fanout.remove(number)
+        self._fanout.remove(number)
         self._wanted_by[query] -= 1
         if self._wanted_by[query] == 0:
             self._live.remove(self._entries_of[query])
@@ -194,7 +148,7 @@ class Matcher:
     def merge(self) -> None:
         """Fold everything added since the last merge into the main index now, instead of in the background."""
         self._live.merge()
-        self.fanout.settle()
+        self._fanout.settle()
 
     def close(self) -> None:
         """Wait for background work to end."""
@@ -209,7 +163,7 @@ class Matcher:
         first = len(self._ids)
         self._ids += subscriptions
         self._numbers.update(zip(subscriptions, range(first, len(self._ids)), strict=True))
-        self.fanout.add(numbers)
+        self._fanout.add(numbers)
 
     def _add_queries(self, queries: Sequence[Query]) -> None:
         """Number the queries. They are known only when all that could fail is done."""
@@ -224,7 +178,3 @@ class Matcher:
         self._canonical += [query.canonical for query in queries]
         self._wanted_by += [0] * len(queries)
         self._queries.update((query.id, number) for number, query in enumerate(queries, first))
-
-
-def _taken(subscription: str) -> ConfigError:
-    return ConfigError(f"there is a subscription {subscription!r} already: unsubscribe it first, or choose another id")

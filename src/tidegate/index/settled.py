@@ -23,17 +23,26 @@ class Settled:
     def build(cls, sets: Csr, entries: Int32, index_class: type[Index]) -> tuple[Self, TermSets]:
         """Return the index of these sets, row `i` wanted by `entries[i]`, and the distinct sets it was built from."""
         distinct, numbers = distinct_sets(sets)
-        return cls(index_class.build(distinct), Csr(*_grouped(numbers, entries, distinct.rows))), distinct
+        return cls(index_class.build(distinct), grouped(numbers, entries, distinct.rows)), distinct
 
     def match(self, items: Csr) -> Matches:
         """Return for every item the entries whose sets it contains."""
         found = self.index.match(items)
-        return found._replace(sets=Csr(*_expanded(found.sets, self.entries)))
+        return found._replace(sets=expanded(found.sets, self.entries))
+
+
+def grouped(numbers: Int32, entries: Int32, n_groups: int) -> Csr:
+    """Return the entries of every group; `entries[i]` belongs to group `numbers[i]`."""
+    return Csr(*_grouped(numbers, entries, n_groups))
+
+
+def expanded(rows: Csr, members: Csr) -> Csr:
+    """Replace every value of `rows` by the values of that row of `members`."""
+    return Csr(*_expanded(rows, members))
 
 
 @njit(cache=True, nogil=True)
 def _grouped(numbers: Int32, entries: Int32, n_sets: int) -> Any:
-    """The entries of every set, as the offsets and values of a `Csr`."""
     offsets = np.zeros(n_sets + 1, np.int64)
     for i in range(len(numbers)):
         offsets[numbers[i] + 1] += 1
@@ -49,7 +58,6 @@ def _grouped(numbers: Int32, entries: Int32, n_sets: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _expanded(rows: Csr, members: Csr) -> Any:
-    """Replace every value of `rows` by the values of that row of `members`."""
     offsets = np.zeros(len(rows.offsets), np.int64)
     for row in range(len(rows.offsets) - 1):
         size = np.int64(0)

@@ -77,6 +77,11 @@ class Lexicon:
         self._wire()
         return ids
 
+    @property
+    def surfaces(self) -> list[str]:
+        """The surface forms that have an id, by id."""
+        return list(self._surface_ids)
+
     def surface_id(self, word: str) -> int:
         """Return the id under which `Scan.surfaces` lists a surface form from now on."""
         surface = surface_of(word)

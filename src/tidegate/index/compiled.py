@@ -1,0 +1,257 @@
+"""Subscriptions compiled into one file: immutable, mapped into memory by any number of processes.
+
+It answers exactly as a `Matcher` with the same subscriptions. What a process adds of its own is a lexicon, which
+learns the words of the stream it sees.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tidegate.csr import Csr, Int32
+from tidegate.errors import ConfigError, TidegateError
+from tidegate.index.checks import CheckArrays
+from tidegate.index.conjunctions import Conjunctions, Verification
+from tidegate.index.contract import Index
+from tidegate.index.flat import Flat
+from tidegate.index.found import Found
+from tidegate.index.refusal import Refusal, taken
+from tidegate.index.registry import index_named
+from tidegate.index.segment import read_segment, write_segment
+from tidegate.index.settled import Settled, expanded, grouped
+from tidegate.query.conjunction import Query
+from tidegate.query.normal import Limits
+from tidegate.query.parse import parse, parse_many
+from tidegate.query.reason import Reason, explain
+from tidegate.query.semantics import PostView
+from tidegate.text.analyzer import Analyzer
+from tidegate.text.lexicon import Lexicon
+from tidegate.text.posts import read_posts
+from tidegate.text.profile import Profile
+from tidegate.text.vocabulary import Vocabulary
+
+_KIND = "compiled"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Belongs to one thread while it matches; the arrays may be shared by all.
+
+    >>> compiled, refused = Compiled.build(["ana", "ben"], ["storm coast", "(storm"])
+    >>> compiled.match(pa.table({"text": ["Storms reach the coast"]})).pairs()
+    [(0, 'ana')]
+    >>> [refusal.subscription for refusal in refused]
+    ['ben']
+    """
+
+    profile: Profile
+    conjunctions: Settled
+    verification: Verification
+    subscribers: Csr
+    """By query: the numbers of the subscriptions that ask for it."""
+    ids: pa.LargeStringArray
+    """By number: the id of a subscription."""
+    canonical: pa.LargeStringArray
+    """By query."""
+    terms: pa.LargeStringArray
+    """The vocabulary, by id."""
+    surfaces: pa.LargeStringArray
+    """The surface forms that phrases are made of, by id."""
+
+    @classmethod
+    def build(
+        cls,
+        subscriptions: Iterable[str],
+        queries: Iterable[str | None],
+        analyzer: Analyzer | None = None,
+        *,
+        limits: Limits | None = None,
+        index_class: type[Index] = Flat,
+    ) -> tuple[Self, list[Refusal]]:
+        """Compile subscriptions (sequences or Arrow arrays); return those that were refused beside the rest."""
+        analyzer = analyzer or Analyzer()
+        ids, texts = _strings(subscriptions), _strings(queries)
+        if len(ids) != len(texts):
+            raise ConfigError(f"{len(ids)} subscription ids for {len(texts)} queries: give as many of each")
+        distinct, query_of, refused = _read(ids, texts, analyzer, limits or Limits())
+        accepted = np.flatnonzero(query_of >= 0)
+
+        lexicon = Lexicon(analyzer)
+        table = Conjunctions(lexicon)
+        sets, checks = table.prepare(distinct)
+        owners = np.repeat(np.arange(len(distinct), dtype=np.int32), [len(query.conjunctions) for query in distinct])
+        table.append(owners, checks)
+        settled, _ = Settled.build(sets, np.arange(sets.rows, dtype=np.int32), index_class)
+        subscribers = grouped(query_of[accepted], np.arange(len(accepted), dtype=np.int32), len(distinct))
+        compiled = cls(
+            analyzer.profile,
+            settled,
+            table.verification,
+            subscribers,
+            ids.take(pa.array(accepted)),
+            _strings(query.canonical for query in distinct),
+            _strings(lexicon.vocabulary),
+            _strings(lexicon.surfaces),
+        )
+        return compiled, refused
+
+    def __len__(self) -> int:
+        """Return the number of subscriptions."""
+        return len(self.ids)
+
+    @property
+    def n_queries(self) -> int:
+        """The number of distinct queries."""
+        return len(self.canonical)
+
+    @cached_property
+    def analyzer(self) -> Analyzer:
+        """What reads the queries and the posts."""
+        return Analyzer(self.profile)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """This process's own; it knows the terms from the start, and learns the spellings."""
+        lexicon = Lexicon(self.analyzer, Vocabulary(self.terms.to_pylist()))
+        for word in self.surfaces.to_pylist():
+            lexicon.surface_id(word)
+        return lexicon
+
+    def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
+        """Match posts against all subscriptions, as `Matcher.match` does."""
+        batch = read_posts(posts, self.lexicon, sequences=len(self.surfaces) > 0, **columns)
+        proposed = self.conjunctions.match(batch.terms)
+        queries = self.verification.queries(proposed.sets, batch, len(self.terms), self.n_queries)
+        return Found(self, posts, columns, batch, queries, proposed.visited, len(proposed.sets.values))
+
+    def subscriptions_of(self, queries: Csr) -> Csr:
+        """Replace the queries of every row by the subscriptions that ask for them."""
+        return expanded(queries, self.subscribers)
+
+    def subscription_id(self, number: int) -> str:
+        """The id of a subscription."""
+        return str(self.ids[int(number)].as_py())
+
+    def query_of(self, subscription: str) -> int:
+        """The number of the query a subscription asks for. Linear: meant for looking at one match."""
+        number = pc.index(self.ids, subscription).as_py()
+        if number < 0:
+            raise ConfigError(f"there is no subscription {subscription!r}")
+        place = int(np.flatnonzero(self.subscribers.values == number)[0])
+        return int(np.searchsorted(self.subscribers.offsets, place, side="right")) - 1
+
+    def why(self, query: int, post: PostView) -> Reason | None:
+        """Say which conjunction of a query the post satisfies, and by which spans of its text; None if it does not."""
+        text = str(self.canonical[query].as_py())
+        return explain(parse(text, self.analyzer, Limits(max_length=len(text))), post, self.analyzer)
+
+    def save(self, path: Path | str) -> None:
+        """Write everything as one Arrow IPC file, whole or not at all."""
+        about = {
+            "profile": {**asdict(self.profile), "stop_words": sorted(self.profile.stop_words)},
+            "index": self.conjunctions.index.name,
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            **{f"index.{name}": array for name, array in self.conjunctions.index.arrays.items()},
+            **_csr_arrays("entries", self.conjunctions.entries),
+            **_csr_arrays("subscribers", self.subscribers),
+            "query_of": self.verification.query_of,
+            "check_of": self.verification.check_of,
+            "check_words": self.verification.checks.words,
+            "regions": self.verification.checks.regions,
+            **_string_arrays("about", _strings([json.dumps(about)])),
+            **_string_arrays("ids", self.ids),
+            **_string_arrays("canonical", self.canonical),
+            **_string_arrays("terms", self.terms),
+            **_string_arrays("surfaces", self.surfaces),
+        }
+        write_segment(path, _KIND, arrays, {"n_terms": self.conjunctions.index.n_terms})
+
+    @classmethod
+    def open(cls, path: Path | str, *, verify: bool = True) -> Self:
+        """Map what was saved; nothing is copied. A torn, foreign or altered file is refused by name."""
+        arrays, numbers = read_segment(path, _KIND, verify=verify)
+        about = json.loads(_read_strings(arrays, "about")[0].as_py())
+        profile = {**about["profile"], "stop_words": frozenset(about["profile"]["stop_words"])}
+        of_index = {name.removeprefix("index."): a for name, a in arrays.items() if name.startswith("index.")}
+        index = index_named(about["index"])(of_index, numbers["n_terms"])
+        checks = CheckArrays(arrays["check_words"], arrays["regions"])
+        return cls(
+            Profile(**profile),
+            Settled(index, _read_csr(arrays, "entries")),
+            Verification(arrays["query_of"], arrays["check_of"], checks),
+            _read_csr(arrays, "subscribers"),
+            *(_read_strings(arrays, name) for name in ("ids", "canonical", "terms", "surfaces")),
+        )
+
+
+def _read(
+    ids: pa.LargeStringArray, texts: pa.LargeStringArray, analyzer: Analyzer, limits: Limits
+) -> tuple[list[Query], Int32, list[Refusal]]:
+    """Return the distinct queries, the query of every subscription (-1: refused), and the refusals by row.
+
+    Every distinct text is parsed once; nothing else is done in Python per subscription.
+    """
+    encoded = texts.fill_null("").dictionary_encode()
+    parsed, errors = parse_many(encoded.dictionary.to_pylist(), analyzer, limits)
+    numbers: dict[str, int] = {}
+    distinct: list[Query] = []
+    by_text = np.empty(len(parsed), np.int32)
+    problems: dict[int, TidegateError] = {}
+    reasons = iter(errors)
+    for text, query in enumerate(parsed):
+        if query is None:
+            by_text[text], problems[text] = -1, next(reasons)
+            continue
+        by_text[text] = numbers.setdefault(query.id, len(distinct))
+        if by_text[text] == len(distinct):
+            distinct.append(query)
+    text_of = encoded.indices.to_numpy()
+    query_of = by_text[text_of]
+    refused = {int(row): problems[int(text_of[row])] for row in np.flatnonzero(query_of < 0)}
+    accepted = np.flatnonzero(query_of >= 0)
+    holders = ids.take(pa.array(accepted)).dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    again = np.setdiff1d(np.arange(len(accepted)), np.unique(holders, return_index=True)[1])
+    for row in accepted[again]:
+        refused[int(row)] = taken(ids[int(row)].as_py())
+        query_of[row] = -1
+    # A query that only refused subscriptions ask for is nobody's.
+    wanted, renumbered = np.unique(query_of[query_of >= 0], return_inverse=True)
+    query_of[query_of >= 0] = renumbered
+    refusals = [Refusal(row, ids[row].as_py(), refused[row]) for row in sorted(refused)]
+    return [distinct[number] for number in wanted], query_of, refusals
+
+
+def _strings(values: Iterable[str | None]) -> pa.LargeStringArray:
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        return values.cast(pa.large_string())
+    return pa.array(list(values), pa.large_string())
+
+
+def _string_arrays(name: str, strings: pa.LargeStringArray) -> dict[str, NDArray[Any]]:
+    offsets = np.frombuffer(strings.buffers()[1], np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    data = np.frombuffer(strings.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return {f"{name}.offsets": offsets - offsets[0], f"{name}.bytes": data}
+
+
+def _read_strings(arrays: dict[str, NDArray[Any]], name: str) -> pa.LargeStringArray:
+    offsets, data = arrays[f"{name}.offsets"], arrays[f"{name}.bytes"]
+    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def _csr_arrays(name: str, rows: Csr) -> dict[str, NDArray[Any]]:
+    return {f"{name}.offsets": rows.offsets, f"{name}.values": rows.values}
+
+
+def _read_csr(arrays: dict[str, NDArray[Any]], name: str) -> Csr:
+    return Csr(arrays[f"{name}.offsets"], arrays[f"{name}.values"])
