@@ -1,6 +1,6 @@
 """The errors Tidegate raises: one small hierarchy, so that a caller can catch all of them or one kind.
 
-A message names the thing, the value and what is allowed.
+Every message is meant for the person who can do something about it: what was wrong, and what would be right.
 """
 
 

@@ -39,6 +39,10 @@ def test_explain_shows_the_meaning_and_the_match() -> None:
         (["bench", "nonsense"], "no benchmark is called 'nonsense': choose one of"),
         (["bench", "text", "--scale", "huge"], "no scale is called 'huge': choose one of small, paper, max"),
         (["bench", "text", "--posts", "absent.parquet"], "absent.parquet: there is no such file"),
+        (["bench", "index", "--posts", __file__], "no posts can be read from"),
+        (["bench", "index", "--plot", "x.xyz"], "x.xyz: a picture's name ends in one of .png"),
+        (["bench", "index", "--json", "."], ".: this is a folder"),
+        (["bench", "text", "--plot", "x.png"], "benchmark 'text' has no figures to draw"),
         (["bench", "text", "--json", "no/such/folder/x.json"], "there is no folder"),
     ],
 )

@@ -33,11 +33,22 @@ def test_any_history_fans_out_as_a_plain_table(history: list[object]) -> None:
     ]
 
 
+def test_what_is_removed_is_gone_before_and_after_settling() -> None:
+    fanout = FanOut()
+    fanout.add(np.array([1, 1, 1], np.int32))
+    for gone in (0, 2):
+        fanout.settle()
+        fanout.remove(gone)
+        assert gone not in fanout.subscriptions(from_rows([[1]])).values
+    fanout.settle()
+    assert fanout.subscriptions(from_rows([[1]])).values.tolist() == [1]
+
+
 def test_popular_queries_outgrow_the_first_buffer_and_settle_by_themselves() -> None:
     fanout = FanOut()
     fanout.add(np.zeros(70_000, np.int32))
     fanout.add(np.zeros(2_000, np.int32))
-    assert fanout.settled_rows == 70_000
+    assert fanout.settled_rows == 70_000, "neither never nor at every change"
     found = fanout.subscriptions(from_rows([[0], [0]]))
     assert [len(found.row(0)), len(found.row(1))] == [72_000, 72_000]
     assert np.array_equal(np.unique(found.row(1)), np.arange(72_000))

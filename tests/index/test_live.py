@@ -141,6 +141,15 @@ def test_what_is_removed_while_a_merge_is_under_way_is_gone_and_nothing_else() -
         live.close()
 
 
+def test_a_merge_is_not_started_again_by_the_next_change() -> None:
+    live = Live()
+    live.add(Csr(np.arange(70_001), np.arange(70_000, dtype=np.int32)))
+    live.merge()
+    live.add(from_rows([[1], [2]]))
+    live.close()
+    assert live.tail_rows == 2
+
+
 def test_many_removals_start_a_merge_too() -> None:
     live = Live()
     entries = live.add(Csr(np.arange(60_001), np.arange(60_000, dtype=np.int32)))

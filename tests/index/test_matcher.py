@@ -4,6 +4,8 @@ import pyarrow as pa
 import pytest
 
 from tidegate import ConfigError, Matcher, QueryError
+from tidegate.index.compiled import Compiled
+from tidegate.query.normal import Limits
 from tidegate.query.semantics import PostView
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.profile import profile_named
@@ -115,6 +117,47 @@ def test_a_post_of_odd_types_can_say_why_too() -> None:
     assert reason is not None
     assert reason.others == ("from:7", "in:(0,0,10,10)")
     assert found.why(1, "ana") is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "query"),
+    [
+        ({"text": [b"storm surge"]}, "storm"),
+        ({"text": ["storm"], "author": [0]}, "from:0 storm"),
+        ({"text": [0]}, "0"),
+        ({"text": [1.0]}, "1"),
+        ({"text": pa.array(["storm"]).dictionary_encode()}, "storm"),
+    ],
+)
+def test_whatever_type_a_column_has_its_match_says_why(columns: dict[str, object], query: str) -> None:
+    matcher = Matcher()
+    matcher.subscribe("ana", query)
+    found = matcher.match(pa.table(columns))
+    assert found.pairs() == [(0, "ana")]
+    assert found.why(0, "ana") is not None
+
+
+@pytest.mark.parametrize("joint", [" ", " OR "])
+def test_a_query_beyond_the_usual_limits_says_why_too(joint: str) -> None:
+    words = [f"word{i}" for i in range(100)]
+    limits = Limits(max_conjunctions=500, max_terms=200, max_length=100_000)
+    matcher = Matcher(limits=limits)
+    matcher.subscribe("ana", joint.join(words))
+    compiled, _ = Compiled.build(["ana"], [joint.join(words)], limits=limits)
+    for engine in (matcher, compiled):
+        found = engine.match(pa.table({"text": [" ".join(words)]}))
+        assert found.why(0, "ana") is not None
+
+
+def test_what_was_found_stays_readable_after_unsubscribing() -> None:
+    matcher = Matcher()
+    matcher.subscribe("ana", "storm")
+    found = matcher.match(pa.table({"text": ["storm"]}))
+    assert found.pairs() == [(0, "ana")]
+    matcher.unsubscribe("ana")
+    assert found.pairs() == [(0, "ana")]
+    with pytest.raises(ConfigError, match="query 0 is gone"):
+        matcher.why(0, found.post(0))
 
 
 def test_ids_and_queries_must_be_as_many() -> None:

@@ -42,6 +42,16 @@ def test_no_changed_byte_goes_unnoticed(tmp_path: Path) -> None:
             read_segment(path, "kind")
 
 
+def test_without_verifying_an_altered_array_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    write_segment(path, "kind", {"a": np.full(100, 7, np.int32)}, {})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"\x07\x00\x00\x00\x07") + 40] = 8
+    path.write_bytes(data)
+    arrays, _ = read_segment(path, "kind", verify=False)
+    assert sorted(set(arrays["a"].tolist())) == [7, 8]
+
+
 def test_a_header_that_was_not_written_here_is_refused(tmp_path: Path) -> None:
     table = pa.table({"a": [1]}).replace_schema_metadata({b"tidegate": b"not json"})
     with pa.ipc.new_file(tmp_path / "x", table.schema) as writer:

@@ -59,6 +59,7 @@ class Report:
             "params": self.params,
             "rows": [{"section": s.title, **row} for s in self.sections for row in s.rows],
             "summary": self.summary,
+            "notes": {s.title: s.note for s in self.sections if s.note},
         }
 
     def write_json(self, path: Path) -> None:

@@ -22,7 +22,7 @@ _WORDS = 150_000
 _SUBSCRIBED = 100_000
 _PYTHON_POSTS = 20_000
 _REPEATS = 3
-_AIM = 500_000  # posts of 200 bytes a second
+_TARGET = 500_000  # posts of 200 bytes a second
 
 # What posts are made of: the share of each shape of word, and the syllables of made-up words.
 _SHAPES = [
@@ -70,7 +70,7 @@ def run(scale: Scale, seed: int, posts: Path | None = None) -> Report:
     report.section(
         f"Posts of {size / len(texts):.0f} bytes to ids of {len(vocabulary):,} subscribed terms, one core",
         [
-            _row("scanner", texts, learned, aim=_AIM if posts is None else None),
+            _row("scanner", texts, learned, target=_TARGET if posts is None else None),
             _row("scanner, first pass (learns)", texts, first_pass),
             _row("scanner, some posts", some, scanned),
             _row("plain Python, the same posts", some, plain),
@@ -88,9 +88,9 @@ def run(scale: Scale, seed: int, posts: Path | None = None) -> Report:
     return report
 
 
-def _row(reader: str, texts: pa.Array, seconds: float, aim: int | None = None) -> dict[str, object]:
+def _row(reader: str, texts: pa.Array, seconds: float, target: int | None = None) -> dict[str, object]:
     mb_per_s = _size(texts) / seconds / 1e6
-    return {"reader": reader, "posts/s": len(texts) / seconds, "MB/s": mb_per_s, "aim, posts/s": aim}
+    return {"reader": reader, "posts/s": len(texts) / seconds, "MB/s": mb_per_s, "target, posts/s": target}
 
 
 def _timed(work: Callable[[], _Result]) -> tuple[float, _Result]:

@@ -23,10 +23,13 @@ _SIGNS = (" OR ", "-", '"', "*", "#", "@", "from:", "in:", "near:")  # by which 
 
 def demonstrate(console: Console, n_subscriptions: int, n_posts: int, seed: int) -> None:
     """Register, match, and show what matched, why, and how fast."""
-    matcher = Matcher()
+    with console.status("getting ready (a first run compiles for some seconds)"):
+        matcher = Matcher()
+        matcher.match(generated_posts(1, seed))
     _register(console, matcher, saved_searches(n_subscriptions, seed))
     stream = generated_posts(n_posts, seed + 1)
-    matcher.match(stream.slice(0, 1))  # compiles, or loads what an earlier run has compiled
+    with console.status("compiling what phrases and places need"):
+        matcher.match(stream.slice(0, 1))
     popular: Counter[int] = Counter()
     n_matches, n_queries, seconds = 0, 0, 0.0
     with Progress(console=console, transient=True) as progress:

@@ -29,7 +29,7 @@ from tidegate.index.segment import read_segment, write_segment
 from tidegate.index.settled import Settled, expanded, grouped
 from tidegate.query.conjunction import Query
 from tidegate.query.normal import Limits
-from tidegate.query.parse import parse, parse_many
+from tidegate.query.parse import parse_canonical, parse_many
 from tidegate.query.reason import Reason, explain
 from tidegate.query.semantics import PostView
 from tidegate.text.analyzer import Analyzer
@@ -150,8 +150,7 @@ class Compiled:
 
     def why(self, query: int, post: PostView) -> Reason | None:
         """Say which conjunction of a query the post satisfies, and by which spans of its text; None if it does not."""
-        text = str(self.canonical[query].as_py())
-        return explain(parse(text, self.analyzer, Limits(max_length=len(text))), post, self.analyzer)
+        return explain(parse_canonical(self.canonical[query].as_py(), self.analyzer), post, self.analyzer)
 
     def save(self, path: Path | str) -> None:
         """Write everything as one Arrow IPC file, whole or not at all."""

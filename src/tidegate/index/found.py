@@ -64,11 +64,17 @@ class Found:
 
     def post(self, row: int) -> PostView:
         """One of the posts, as queries see it."""
-        values = self.posts.slice(row, 1).to_pylist()[0]
-        text, author, lang = (values.get(self.columns.get(name, name)) for name in ("text", "author", "lang"))
+        text, author, lang = (self._string(row, self.columns.get(name, name)) for name in ("text", "author", "lang"))
         lat, lon = float(self.read.lat[row]), float(self.read.lon[row])
         place = (None, None) if np.isnan(lat) else (lat, lon)
-        return PostView(str(text or ""), author and str(author), lang and str(lang), *place)
+        return PostView(text or "", author, lang, *place)
+
+    def _string(self, row: int, column: str) -> str | None:
+        """A value as the text it was read as, whatever the column's type."""
+        if column not in self.posts.schema.names:
+            return None
+        value: str | None = self.posts.column(column).slice(row, 1).cast(pa.large_string())[0].as_py()
+        return value
 
     def why(self, row: int, subscription: str) -> Reason | None:
         """Say why a post satisfies a subscription, or None if it does not."""

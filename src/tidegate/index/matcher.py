@@ -20,7 +20,7 @@ from tidegate.index.live import Live
 from tidegate.index.refusal import Refusal, taken
 from tidegate.query.conjunction import Query, id_of
 from tidegate.query.normal import Limits
-from tidegate.query.parse import parse, parse_many
+from tidegate.query.parse import parse, parse_canonical, parse_many
 from tidegate.query.reason import Reason, explain
 from tidegate.query.semantics import PostView
 from tidegate.text.analyzer import Analyzer
@@ -120,13 +120,12 @@ class Matcher:
         """Remove a subscription at once."""
         query = self.query_of(subscription)
         number = self._numbers.pop(subscription)
-        self._ids[number] = ""
         self._fanout.remove(number)
         self._wanted_by[query] -= 1
         if self._wanted_by[query] == 0:
             self._live.remove(self._entries_of[query])
             del self._queries[id_of(self._canonical[query])]
-            # Numbers are not used again, but what they stood for need not be kept.
+            # A query's number is not used again, but what it stood for need not be kept.
             self._canonical[query], self._entries_of[query] = "", _NO_ENTRIES
 
     def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
@@ -142,8 +141,9 @@ class Matcher:
 
     def why(self, query: int, post: PostView) -> Reason | None:
         """Say which conjunction of a query the post satisfies, and by which spans of its text; None if it does not."""
-        long_enough = Limits(max_length=len(self._canonical[query]) + 1)
-        return explain(parse(self._canonical[query], self.analyzer, long_enough), post, self.analyzer)
+        if not self._canonical[query]:
+            raise ConfigError(f"query {query} is gone: nobody asks for it any more")
+        return explain(parse_canonical(self._canonical[query], self.analyzer), post, self.analyzer)
 
     def merge(self) -> None:
         """Fold everything added since the last merge into the main index now, instead of in the background."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from sys import maxsize
 
 from tidegate.errors import QueryError
 from tidegate.query.condition import Reader
@@ -11,6 +12,7 @@ from tidegate.query.syntax import syntax_tree
 from tidegate.text.analyzer import Analyzer
 
 _KEYWORDS = frozenset(("AND", "OR", "NOT"))
+_NO_LIMITS = Limits(max_length=maxsize, max_conjunctions=maxsize, max_terms=maxsize, max_depth=maxsize)
 
 
 def parse(text: str, analyzer: Analyzer, limits: Limits = Limits()) -> Query:  # noqa: B008
@@ -23,6 +25,11 @@ def parse(text: str, analyzer: Analyzer, limits: Limits = Limits()) -> Query:  #
     [('flood',), ('storm',)]
     """
     return _parser(analyzer, limits).parse(text)
+
+
+def parse_canonical(canonical: str, analyzer: Analyzer) -> Query:
+    """Read back the canonical text of a query that was accepted before, under whatever limits."""
+    return _parser(analyzer, _NO_LIMITS).parse(canonical)
 
 
 def parse_many(

@@ -22,6 +22,7 @@ from tidegate.bench.index.sizes import SIZES, Sizes
 from tidegate.bench.index.trial import paper_workload, run_trial, warm_up
 from tidegate.bench.index.upkeep import report_upkeep
 from tidegate.bench.report import Report, Scale
+from tidegate.errors import ConfigError
 from tidegate.workload.terms import uniform
 
 __all__ = ["plot", "run"]
@@ -40,6 +41,8 @@ def run(
     run has come is shown by `progress`, or by a bar of its own on the standard error.
     """
     sizes = sizes or SIZES[scale]
+    if posts is not None and sizes.is_headline_only:
+        raise ConfigError(f"scale {scale} has no rivals that could match {posts.name}: leave --posts out")
     report = Report("index", scale, {"seed": seed, "posts": posts.name if posts else None, **asdict(sizes)})
     with nullcontext(progress) if progress else Progress(console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("compiling", total=_count_parts(sizes))

@@ -3,7 +3,7 @@
 from tidegate.bench.index.trial import LABELS, Trial
 from tidegate.bench.report import Report, Row
 from tidegate.index.choice import Choice, choose_index
-from tidegate.index.costs import DEFAULT_TAUS, fit_taus
+from tidegate.index.costs import DEFAULT_BUILD_TAUS, DEFAULT_TAUS, fit_build_taus, fit_taus
 
 
 def report_choice(report: Report, trials: list[Trial]) -> None:
@@ -30,6 +30,15 @@ def report_choice(report: Report, trials: list[Trial]) -> None:
         [
             {"step": step, "default": default, "fitted here": fitted}
             for step, default, fitted in zip(taus._fields, DEFAULT_TAUS, taus, strict=True)
+        ],
+    )
+    build_times = [1e9 * (trial.distinct_seconds + trial.build_seconds[name]) for trial, _, name in pairs]
+    build_taus = fit_build_taus([choice.predicted[name].build for _, choice, name in pairs], build_times)
+    report.section(
+        "Taus of building: nanoseconds a step takes",
+        [
+            {"step": step, "default": default, "fitted here": fitted}
+            for step, default, fitted in zip(build_taus._fields, DEFAULT_BUILD_TAUS, build_taus, strict=True)
         ],
     )
     report.summary["choice_right"] = f"{right} of {len(trials)}"

@@ -40,6 +40,7 @@ def report_headline(report: Report, trial: Trial) -> None:
         f"Matching: {trial.subscriptions:,} subscriptions over {trial.vocabulary:,} terms, one core",
         [_headline_row(trial, name, trial.matching[name]) for name in LABELS if name in trial.matching],
         note=(
+            f"CIL matched the first {trial.matching['counting'].found.sets.rows:,} items only; "
             f"{trial.distinct:,} distinct queries of {trial.subscribed_terms:,} terms; "
             f"flat is {speedup(trial):.1f} × as fast as the best of CIL, RIL and POT; "
             f"peak memory {trial.peak_bytes / 1e9:.1f} GB"

@@ -58,7 +58,7 @@ def report_model(report: Report, sizes: Sizes, seed: int) -> None:
     report.section(
         f"Table 3: visited nodes of the ordered trie (ROT), {n:,} subscriptions of fixed length",
         rows,
-        note=f"at most {worst:.2f} % off; asked for: 1.5 %. The paper's items are crawled, ours drawn",
+        note=f"at most {worst:.2f} % off; target: 1.5 %. The paper's items are crawled, ours drawn",
     )
     report.summary["model_max_deviation_pct"] = worst
 

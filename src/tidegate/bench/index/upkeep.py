@@ -55,7 +55,7 @@ def report_upkeep(report: Report, sizes: Sizes, seed: int) -> None:
     report.section(
         "Live: subscriptions changed per second",
         rows,
-        note=f"asked for: 100,000 added per second; {sizes.checked_items:,} items match as if never disturbed",
+        note=f"target: 100,000 added per second; {sizes.checked_items:,} items match as if never disturbed",
     )
     report.summary |= {
         "live_adds_per_s": bulk,
