@@ -18,19 +18,19 @@ from tidegate.index.contract import Cursor, Index
 from tidegate.index.sets import TermSets
 from tidegate.intrinsics import popcount, prefetch
 
-_BIT_WORTH = 8.0
+_BIT_WORTH = 8.0  # bytes; from 4 to 32 the time hardly changes
 _LARGEST_HEAD = 2**16  # counts are uint16
 _SCAN_PER_TERM = 32  # keys that are read in the time of one binary search
-_AHEAD = 8  # pairs
+_AHEAD = 8  # pairs whose records are on their way from memory
 _FLAG = np.int32(-(2**31))
 _MASK = np.int32(2**31 - 1)
 
 
 class FlatArrays(NamedTuple):
-    """What the kernel reads. A record's first word carries a flag in its sign bit: the node is itself a set."""
+    """What the kernel reads. A flag is the sign bit of a word."""
 
     roots: Int32
-    """Two words a term: number of its first set (flag: the term alone is a set), first pair."""
+    """Two words a term: number of the set that is the term alone, flagged, or 0 if there is none; first pair."""
     bits: NDArray[np.uint64]
     """Head terms: row of `term` bits, bit `a` set if the pair (term, a) is filed."""
     bit_rows: Int32
