@@ -41,6 +41,18 @@ def test_bad_and_repeated_subscriptions_are_set_aside_with_row_and_reason() -> N
     assert compiled.n_queries == 2
 
 
+def test_a_subscription_without_an_id_is_refused() -> None:
+    compiled, refused = Compiled.build([None, "", "c"], ["storm", "flood", "rain"])
+    assert [(r.row, r.subscription) for r in refused] == [(0, ""), (1, "")]
+    assert all("a subscription has no id" in str(r.error) for r in refused)
+    assert compiled.match(pa.table({"text": ["storm rain"]})).pairs() == [(0, "c")]
+
+
+def test_columns_that_are_no_text_are_refused_in_a_sentence() -> None:
+    with pytest.raises(ConfigError, match="subscription ids and queries are text"):
+        Compiled.build(["a"], [5])  # type: ignore[list-item]
+
+
 def test_another_process_opens_it_and_answers_alike(tmp_path: Path) -> None:
     path = tmp_path / "compiled.arrow"
     compiled, _ = Compiled.build(["ana", "ben"], ['storm "flood warning" -film', "sto* in:(0,0,10,10)"])

@@ -28,14 +28,16 @@ def test_one_bad_subscription_does_not_stop_the_batch() -> None:
     matcher = Matcher()
     matcher.subscribe("taken", "rain")
     refused = matcher.subscribe_many(
-        ["a", "b", "taken", "c", "c", "d"], ["storm", "(storm", "snow", "-storm", "flood", None]
+        ["a", "b", "taken", "c", "c", "d", ""], ["storm", "(storm", "snow", "-storm", "flood", None, "rain"]
     )
     assert [(r.row, r.subscription, type(r.error)) for r in refused] == [
         (1, "b", QueryError),
         (2, "taken", ConfigError),
         (3, "c", QueryError),
         (5, "d", QueryError),
+        (6, "", ConfigError),
     ]
+    assert "a subscription has no id" in str(refused[-1].error)
     assert "there is a subscription 'taken' already" in str(refused[1].error)
     assert sorted(matcher.match(pa.table({"text": ["storm flood rain snow"]})).pairs()) == [
         (0, "a"),

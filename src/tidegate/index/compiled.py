@@ -23,7 +23,7 @@ from tidegate.index.conjunctions import Conjunctions, Verification
 from tidegate.index.contract import Index
 from tidegate.index.flat import Flat
 from tidegate.index.found import Found
-from tidegate.index.refusal import Refusal, taken
+from tidegate.index.refusal import Refusal, nameless, taken
 from tidegate.index.registry import index_named
 from tidegate.index.segment import read_segment, write_segment
 from tidegate.index.settled import Settled, expanded, grouped
@@ -69,7 +69,7 @@ class Compiled:
     @classmethod
     def build(
         cls,
-        subscriptions: Iterable[str],
+        subscriptions: Iterable[str | None],
         queries: Iterable[str | None],
         analyzer: Analyzer | None = None,
         *,
@@ -78,7 +78,10 @@ class Compiled:
     ) -> tuple[Self, list[Refusal]]:
         """Compile subscriptions (sequences or Arrow arrays); return those that were refused beside the rest."""
         analyzer = analyzer or Analyzer()
-        ids, texts = _strings(subscriptions), _strings(queries)
+        try:
+            ids, texts = _strings(subscriptions).fill_null(""), _strings(queries)
+        except pa.ArrowException as error:
+            raise ConfigError(f"subscription ids and queries are text, and these are not: {error}") from error
         if len(ids) != len(texts):
             raise ConfigError(f"{len(ids)} subscription ids for {len(texts)} queries: give as many of each")
         distinct, query_of, refused = _read(ids, texts, analyzer, limits or Limits())
@@ -216,6 +219,9 @@ def _read(
     text_of = encoded.indices.to_numpy()
     query_of = by_text[text_of]
     refused = {int(row): problems[int(text_of[row])] for row in np.flatnonzero(query_of < 0)}
+    for row in np.flatnonzero(pc.equal(ids, "").to_numpy(zero_copy_only=False) & (query_of >= 0)):
+        refused[int(row)] = nameless()
+        query_of[row] = -1
     accepted = np.flatnonzero(query_of >= 0)
     holders = ids.take(pa.array(accepted)).dictionary_encode().indices.to_numpy(zero_copy_only=False)
     again = np.setdiff1d(np.arange(len(accepted)), np.unique(holders, return_index=True)[1])

@@ -17,7 +17,7 @@ from tidegate.index.fanout import FanOut
 from tidegate.index.flat import Flat
 from tidegate.index.found import Found
 from tidegate.index.live import Live
-from tidegate.index.refusal import Refusal, taken
+from tidegate.index.refusal import Refusal, nameless, taken
 from tidegate.query.conjunction import Query, id_of
 from tidegate.query.normal import Limits
 from tidegate.query.parse import parse, parse_canonical, parse_many
@@ -93,6 +93,8 @@ class Matcher:
     def subscribe(self, subscription: str, query: str) -> Query:
         """Add a subscription; the next call of `match` knows it. Return its query, or raise `QueryError`."""
         parsed = parse(query, self.analyzer, self.limits)
+        if not subscription:
+            raise nameless()
         if subscription in self._numbers:
             raise taken(subscription)
         self._add([subscription], [parsed])
@@ -109,6 +111,8 @@ class Matcher:
         for row, (subscription, query) in enumerate(zip(subscriptions, parsed, strict=True)):
             if query is None:
                 refused.append(Refusal(row, subscription, next(reasons)))
+            elif not subscription:
+                refused.append(Refusal(row, "", nameless()))
             elif subscription in self._numbers or subscription in accepted:
                 refused.append(Refusal(row, subscription, taken(subscription)))
             else:

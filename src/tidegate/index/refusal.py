@@ -13,6 +13,11 @@ class Refusal(NamedTuple):
     error: TidegateError
 
 
+def nameless() -> ConfigError:
+    """The error of a subscription that nobody could refer to."""
+    return ConfigError("a subscription has no id: give it one that is not empty")
+
+
 def taken(subscription: str) -> ConfigError:
     """The error of a subscription whose id is in use."""
     return ConfigError(f"there is a subscription {subscription!r} already: unsubscribe it first, or choose another id")

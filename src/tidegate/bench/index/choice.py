@@ -3,7 +3,7 @@
 from tidegate.bench.index.trial import LABELS, Trial
 from tidegate.bench.report import Report, Row
 from tidegate.index.choice import Choice, choose_index
-from tidegate.index.costs import DEFAULT_BUILD_TAUS, DEFAULT_TAUS, fit_build_taus, fit_taus
+from tidegate.index.costs import DEFAULT_BUILD_TAUS, DEFAULT_TAUS, BuildTaus, Taus, fit_build_taus, fit_taus
 
 
 def report_choice(report: Report, trials: list[Trial]) -> None:
@@ -25,23 +25,16 @@ def report_choice(report: Report, trials: list[Trial]) -> None:
         f"choose_index: why, for {trials[0].subscriptions:,} subscriptions over {trials[0].vocabulary:,} terms",
         [{"reason": reason} for reason in choices[0].reasons],
     )
-    report.section(
-        "Taus: nanoseconds a step takes",
-        [
-            {"step": step, "default": default, "fitted here": fitted}
-            for step, default, fitted in zip(taus._fields, DEFAULT_TAUS, taus, strict=True)
-        ],
-    )
+    report.section("Taus: nanoseconds a step takes", _tau_rows(DEFAULT_TAUS, taus))
     build_times = [1e9 * (trial.distinct_seconds + trial.build_seconds[name]) for trial, _, name in pairs]
     build_taus = fit_build_taus([choice.predicted[name].build for _, choice, name in pairs], build_times)
-    report.section(
-        "Taus of building: nanoseconds a step takes",
-        [
-            {"step": step, "default": default, "fitted here": fitted}
-            for step, default, fitted in zip(build_taus._fields, DEFAULT_BUILD_TAUS, build_taus, strict=True)
-        ],
-    )
+    report.section("Taus of building: nanoseconds a step takes", _tau_rows(DEFAULT_BUILD_TAUS, build_taus))
     report.summary["choice_right"] = f"{right} of {len(trials)}"
+
+
+def _tau_rows(defaults: Taus | BuildTaus, fitted: Taus | BuildTaus) -> list[Row]:
+    found = fitted._asdict()
+    return [{"step": step, "default": tau, "fitted here": found[step]} for step, tau in defaults._asdict().items()]
 
 
 def _fastest(trial: Trial, choice: Choice) -> str:

@@ -19,6 +19,12 @@ _PAPER_MICROSECONDS: Final = {
     (10_000_000, 630_000): {"counting": 6_210, "ranked-key": 890, "patricia-trie": 940},
     (100_000_000, 1_500_000): {"ranked-key": 10_000, "patricia-trie": 7_200},
 }
+# Megabytes in the paper (§4.4.1): the ends of Figure 8, and the end of Figure 9.
+_PAPER_MEGABYTES: Final = {
+    (10_000_000, 87_839): {"counting": 250, "ranked-key": 250, "patricia-trie": 710},
+    (10_000_000, 1_500_000): {"counting": 280, "ranked-key": 280, "patricia-trie": 925},
+    (100_000_000, 1_500_000): {"counting": 2_320, "ranked-key": 2_320, "patricia-trie": 9_200},
+}
 _PAPER_BUILD_RATIO: Final = {"ranked-key": 0.7, "counting": 1.0, "patricia-trie": 17.0}
 _RIVALS: Final = ("counting", "ranked-key", "patricia-trie")
 
@@ -26,6 +32,11 @@ _RIVALS: Final = ("counting", "ranked-key", "patricia-trie")
 def paper_microseconds(trial: Trial, name: str) -> int | None:
     """The paper's time for one item, where it prints one for such a workload."""
     return _PAPER_MICROSECONDS.get((trial.subscriptions, trial.vocabulary), {}).get(name)
+
+
+def paper_megabytes(trial: Trial, name: str) -> int | None:
+    """The paper's size of an index, where it prints one for such a workload."""
+    return _PAPER_MEGABYTES.get((trial.subscriptions, trial.vocabulary), {}).get(name)
 
 
 def speedup(trial: Trial) -> float:
@@ -121,6 +132,7 @@ def _require_all(subscriptions: Csr, queries: Csr, numbers: Int32) -> None:
 
 
 def _headline_row(trial: Trial, name: str, matching: Matching) -> Row:
+    megabytes = paper_megabytes(trial, name)
     return {
         "index": LABELS[name],
         "µs an item": matching.microseconds,
@@ -130,6 +142,7 @@ def _headline_row(trial: Trial, name: str, matching: Matching) -> Row:
         "candidates": matching.candidates,
         "matched": matching.matched,
         "bytes a subscription": trial.nbytes[name] / trial.subscriptions,
+        "paper, bytes": megabytes and 1e6 * megabytes / trial.subscriptions,
         "build, s": trial.build_seconds[name],
         "distinct, s": trial.distinct_seconds,
     }

@@ -1,17 +1,8 @@
 """Figures 8 to 11: memory and time as vocabulary and subscriptions grow."""
 
-from typing import Final
-
-from tidegate.bench.index.headline import paper_microseconds
+from tidegate.bench.index.headline import paper_megabytes, paper_microseconds
 from tidegate.bench.index.trial import LABELS, Trial
 from tidegate.bench.report import Report, Row
-
-# Megabytes in the paper (§4.4.1): the ends of Figure 8, and the end of Figure 9.
-_PAPER_MEGABYTES: Final = {
-    (10_000_000, 87_839): {"counting": 250, "ranked-key": 250, "patricia-trie": 710},
-    (10_000_000, 1_500_000): {"counting": 280, "ranked-key": 280, "patricia-trie": 925},
-    (100_000_000, 1_500_000): {"counting": 2_320, "ranked-key": 2_320, "patricia-trie": 9_200},
-}
 
 
 def report_scaling(report: Report, trials: list[Trial]) -> None:
@@ -39,7 +30,7 @@ def _memory(trials: list[Trial]) -> list[Row]:
     return [
         _point(trial)
         | {f"{LABELS[name]}, MB": trial.nbytes[name] / 1e6 for name in LABELS}
-        | {f"paper {LABELS[name]}": _paper_megabytes(trial, name) for name in ("ranked-key", "patricia-trie")}
+        | {f"paper {LABELS[name]}": paper_megabytes(trial, name) for name in ("ranked-key", "patricia-trie")}
         for trial in trials
     ]
 
@@ -58,7 +49,3 @@ def _time(trials: list[Trial]) -> list[Row]:
 
 def _point(trial: Trial) -> Row:
     return {"subscriptions": trial.subscriptions, "subscribed terms": trial.subscribed_terms}
-
-
-def _paper_megabytes(trial: Trial, name: str) -> int | None:
-    return _PAPER_MEGABYTES.get((trial.subscriptions, trial.vocabulary), {}).get(name)
