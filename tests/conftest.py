@@ -1,6 +1,24 @@
 """Settings of all tests: Hypothesis draws the same examples on every run, and prints how to repeat a failure."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+from pyspark.sql import SparkSession
+
+from tidegate.spark.session import local_session
 
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fixed")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One session for all tests of a process; small, and with a warehouse of its own."""
+    warehouse: Path = tmp_path_factory.mktemp("warehouse")
+    session = local_session(
+        "tidegate-tests", cores=2, settings={"spark.sql.warehouse.dir": str(warehouse), "spark.driver.memory": "1g"}
+    )
+    yield session
+    session.stop()

@@ -8,6 +8,8 @@
 [(0, 'ana')]
 """
 
+import os
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +17,28 @@ from tidegate.errors import ConfigError, QueryError, StoreError, TidegateError
 
 if TYPE_CHECKING:
     from tidegate.index.matcher import Matcher
+    from tidegate.spark.pipeline import match
+    from tidegate.store.store import Store
     from tidegate.text.analyzer import Analyzer
 
-__all__ = ["Analyzer", "ConfigError", "Matcher", "QueryError", "StoreError", "TidegateError"]
+__all__ = ["Analyzer", "ConfigError", "Matcher", "QueryError", "StoreError", "TidegateError", "match", "open"]
 
-# Imported when first asked for: they bring compilers along, and an error or a help text needs none.
-_LAZY = {"Analyzer": "tidegate.text.analyzer", "Matcher": "tidegate.index.matcher"}
+# Imported when first asked for: they bring Spark and compilers along, and an error or a help text needs none.
+_LAZY = {
+    "Analyzer": "tidegate.text.analyzer",
+    "Matcher": "tidegate.index.matcher",
+    "match": "tidegate.spark.pipeline",
+}
+
+
+def open(where: str | os.PathLike[str], options: Mapping[str, str] | None = None) -> "Store":  # noqa: A001
+    """Open the store in a folder or at an address such as s3://bucket/prefix; make one where there is none.
+
+    `options` are for the object store, as `deltalake` takes them; without them the environment counts.
+    """
+    from tidegate.store.store import Store  # noqa: PLC0415
+
+    return Store.open(where, options)
 
 
 def __getattr__(name: str) -> Any:

@@ -32,5 +32,9 @@ class ConfigError(TidegateError):
     """A setting or an argument outside what is allowed."""
 
 
+class PipelineError(TidegateError):
+    """A pipeline that cannot be built or cannot go on: which stage, and why."""
+
+
 class StoreError(TidegateError):
     """A stored file that is missing, torn, foreign, or of another version."""

@@ -16,20 +16,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr, Int32
-from tidegate.errors import ConfigError, TidegateError
+from tidegate.csr import Csr
+from tidegate.errors import ConfigError
+from tidegate.index.asked import Asked
 from tidegate.index.checks import CheckArrays
 from tidegate.index.conjunctions import Conjunctions, Verification
 from tidegate.index.contract import Index
 from tidegate.index.flat import Flat
 from tidegate.index.found import Found
-from tidegate.index.refusal import Refusal, nameless, taken
+from tidegate.index.refusal import Refusal
 from tidegate.index.registry import index_named
 from tidegate.index.segment import read_segment, write_segment
 from tidegate.index.settled import Settled, expanded, grouped
-from tidegate.query.conjunction import Query
+from tidegate.index.strings import read_strings, string_arrays, strings
 from tidegate.query.normal import Limits
-from tidegate.query.parse import parse_canonical, parse_many
+from tidegate.query.parse import parse_canonical
 from tidegate.query.reason import Reason, explain
 from tidegate.query.semantics import PostView
 from tidegate.text.analyzer import Analyzer
@@ -59,6 +60,8 @@ class Compiled:
     """By query: the numbers of the subscriptions that ask for it."""
     ids: pa.LargeStringArray
     """By number: the id of a subscription."""
+    holders: pa.LargeStringArray
+    """By number: who holds it."""
     canonical: pa.LargeStringArray
     """By query."""
     terms: pa.LargeStringArray
@@ -73,38 +76,35 @@ class Compiled:
         queries: Iterable[str | None],
         analyzer: Analyzer | None = None,
         *,
+        holders: Iterable[str | None] | None = None,
         limits: Limits | None = None,
         index_class: type[Index] = Flat,
     ) -> tuple[Self, list[Refusal]]:
         """Compile subscriptions (sequences or Arrow arrays); return those that were refused beside the rest."""
         analyzer = analyzer or Analyzer()
-        try:
-            ids, texts = _strings(subscriptions).fill_null(""), _strings(queries)
-        except pa.ArrowException as error:
-            raise ConfigError(f"subscription ids and queries are text, and these are not: {error}") from error
-        if len(ids) != len(texts):
-            raise ConfigError(f"{len(ids)} subscription ids for {len(texts)} queries: give as many of each")
-        distinct, query_of, refused = _read(ids, texts, analyzer, limits or Limits())
-        accepted = np.flatnonzero(query_of >= 0)
+        asked, refused = Asked.read(subscriptions, queries, analyzer, holders=holders, limits=limits)
+        return cls.of(asked, analyzer, index_class), refused
 
+    @classmethod
+    def of(cls, asked: Asked, analyzer: Analyzer, index_class: type[Index] = Flat) -> Self:
+        """Compile subscriptions that the analyzer has read."""
         lexicon = Lexicon(analyzer)
         table = Conjunctions(lexicon)
-        sets, checks = table.prepare(distinct)
-        owners = np.repeat(np.arange(len(distinct), dtype=np.int32), [len(query.conjunctions) for query in distinct])
-        table.append(owners, checks)
+        sets, checks = table.prepare(asked.queries)
+        sizes = [len(query.conjunctions) for query in asked.queries]
+        table.append(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), checks)
         settled, _ = Settled.build(sets, np.arange(sets.rows, dtype=np.int32), index_class)
-        subscribers = grouped(query_of[accepted], np.arange(len(accepted), dtype=np.int32), len(distinct))
-        compiled = cls(
+        return cls(
             analyzer.profile,
             settled,
             table.verification,
-            subscribers,
-            ids.take(pa.array(accepted)),
-            _strings(query.canonical for query in distinct),
-            _strings(lexicon.vocabulary),
-            _strings(lexicon.surfaces),
+            grouped(asked.query_of, np.arange(len(asked.ids), dtype=np.int32), len(asked.queries)),
+            asked.ids,
+            asked.holders,
+            strings(query.canonical for query in asked.queries),
+            strings(lexicon.vocabulary),
+            strings(lexicon.surfaces),
         )
-        return compiled, refused
 
     def __len__(self) -> int:
         """Return the number of subscriptions."""
@@ -169,11 +169,12 @@ class Compiled:
             "check_of": self.verification.check_of,
             "check_words": self.verification.checks.words,
             "regions": self.verification.checks.regions,
-            **_string_arrays("about", _strings([json.dumps(about)])),
-            **_string_arrays("ids", self.ids),
-            **_string_arrays("canonical", self.canonical),
-            **_string_arrays("terms", self.terms),
-            **_string_arrays("surfaces", self.surfaces),
+            **string_arrays("about", strings([json.dumps(about)])),
+            **string_arrays("ids", self.ids),
+            **string_arrays("holders", self.holders),
+            **string_arrays("canonical", self.canonical),
+            **string_arrays("terms", self.terms),
+            **string_arrays("surfaces", self.surfaces),
         }
         write_segment(path, _KIND, arrays, {"n_terms": self.conjunctions.index.n_terms})
 
@@ -181,7 +182,7 @@ class Compiled:
     def open(cls, path: Path | str, *, verify: bool = True) -> Self:
         """Map what was saved; nothing is copied. A torn, foreign or altered file is refused by name."""
         arrays, numbers = read_segment(path, _KIND, verify=verify)
-        about = json.loads(_read_strings(arrays, "about")[0].as_py())
+        about = json.loads(read_strings(arrays, "about")[0].as_py())
         profile = {**about["profile"], "stop_words": frozenset(about["profile"]["stop_words"])}
         of_index = {name.removeprefix("index."): a for name, a in arrays.items() if name.startswith("index.")}
         index = index_named(about["index"])(of_index, numbers["n_terms"])
@@ -191,67 +192,8 @@ class Compiled:
             Settled(index, _read_csr(arrays, "entries")),
             Verification(arrays["query_of"], arrays["check_of"], checks),
             _read_csr(arrays, "subscribers"),
-            *(_read_strings(arrays, name) for name in ("ids", "canonical", "terms", "surfaces")),
+            *(read_strings(arrays, name) for name in ("ids", "holders", "canonical", "terms", "surfaces")),
         )
-
-
-def _read(
-    ids: pa.LargeStringArray, texts: pa.LargeStringArray, analyzer: Analyzer, limits: Limits
-) -> tuple[list[Query], Int32, list[Refusal]]:
-    """Return the distinct queries, the query of every subscription (-1: refused), and the refusals by row.
-
-    Every distinct text is parsed once; nothing else is done in Python per subscription.
-    """
-    encoded = texts.fill_null("").dictionary_encode()
-    parsed, errors = parse_many(encoded.dictionary.to_pylist(), analyzer, limits)
-    numbers: dict[str, int] = {}
-    distinct: list[Query] = []
-    by_text = np.empty(len(parsed), np.int32)
-    problems: dict[int, TidegateError] = {}
-    reasons = iter(errors)
-    for text, query in enumerate(parsed):
-        if query is None:
-            by_text[text], problems[text] = -1, next(reasons)
-            continue
-        by_text[text] = numbers.setdefault(query.id, len(distinct))
-        if by_text[text] == len(distinct):
-            distinct.append(query)
-    text_of = encoded.indices.to_numpy()
-    query_of = by_text[text_of]
-    refused = {int(row): problems[int(text_of[row])] for row in np.flatnonzero(query_of < 0)}
-    for row in np.flatnonzero(pc.equal(ids, "").to_numpy(zero_copy_only=False) & (query_of >= 0)):
-        refused[int(row)] = nameless()
-        query_of[row] = -1
-    accepted = np.flatnonzero(query_of >= 0)
-    holders = ids.take(pa.array(accepted)).dictionary_encode().indices.to_numpy(zero_copy_only=False)
-    again = np.setdiff1d(np.arange(len(accepted)), np.unique(holders, return_index=True)[1])
-    for row in accepted[again]:
-        refused[int(row)] = taken(ids[int(row)].as_py())
-        query_of[row] = -1
-    # A query that only refused subscriptions ask for is nobody's.
-    wanted, renumbered = np.unique(query_of[query_of >= 0], return_inverse=True)
-    query_of[query_of >= 0] = renumbered
-    refusals = [Refusal(row, ids[row].as_py(), refused[row]) for row in sorted(refused)]
-    return [distinct[number] for number in wanted], query_of, refusals
-
-
-def _strings(values: Iterable[str | None]) -> pa.LargeStringArray:
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if isinstance(values, pa.Array):
-        return values.cast(pa.large_string())
-    return pa.array(list(values), pa.large_string())
-
-
-def _string_arrays(name: str, strings: pa.LargeStringArray) -> dict[str, NDArray[Any]]:
-    offsets = np.frombuffer(strings.buffers()[1], np.int64)[strings.offset : strings.offset + len(strings) + 1]
-    data = np.frombuffer(strings.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
-    return {f"{name}.offsets": offsets - offsets[0], f"{name}.bytes": data}
-
-
-def _read_strings(arrays: dict[str, NDArray[Any]], name: str) -> pa.LargeStringArray:
-    offsets, data = arrays[f"{name}.offsets"], arrays[f"{name}.bytes"]
-    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 def _csr_arrays(name: str, rows: Csr) -> dict[str, NDArray[Any]]:

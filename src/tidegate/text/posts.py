@@ -75,6 +75,13 @@ def read_posts(
     return Posts(terms, scan.surfaces, lats, lons, scan.truncated, misplaced)
 
 
+def off_earth(posts: pa.Table | pa.RecordBatch, lat: str | None = None, lon: str | None = None) -> NDArray[np.bool_]:
+    """Tell which posts have coordinates that no place on Earth has; columns are named as for `read_posts`."""
+    lats = _degrees(posts, _chosen(posts, lat, "lat"))
+    lons = _degrees(posts, _chosen(posts, lon, "lon"))
+    return ~(np.isnan(lats) | np.isnan(lons) | _on_earth(lats, lons))
+
+
 def post_terms(
     analyzer: Analyzer,
     text: str | None,
@@ -175,9 +182,13 @@ def _by_value(column: _Column, read: Callable[[Any], float], nothing: float) -> 
 def _places(lat: Degrees, lon: Degrees) -> tuple[Degrees, Degrees, int]:
     """Return the places with both coordinates, on Earth, and how many were not on Earth."""
     given = ~(np.isnan(lat) | np.isnan(lon))
-    on_earth = (np.abs(lat) <= 90) & (np.abs(lon) <= 180)
+    on_earth = _on_earth(lat, lon)
     misplaced = int(np.count_nonzero(given & ~on_earth))
     return np.where(on_earth, lat, np.nan), np.where(on_earth, lon, np.nan), misplaced
+
+
+def _on_earth(lat: Degrees, lon: Degrees) -> NDArray[np.bool_]:
+    return (np.abs(lat) <= 90) & (np.abs(lon) <= 180)
 
 
 @njit(cache=True)

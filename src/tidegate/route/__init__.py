@@ -1,0 +1,1 @@
+"""Who matches what: plans, where subscriptions live, and which matchers a post must visit."""

@@ -1,0 +1,77 @@
+"""What the columns of posts are called, and what travels with a post through the pipeline."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from tidegate.errors import ConfigError
+
+CORRUPT = "_corrupt_record"
+"""Where Spark's readers put what they cannot decode, if the schema has such a column."""
+
+MATCH = (StructField("subscription", StringType()), StructField("subscriber", StringType()))
+"""What a match adds to its post."""
+
+MATCHER = "_matcher"
+"""By which matcher a post is to be seen, between routing and matching."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read; None is the usual name, if posts have such a column."""
+
+    id: str = "id"
+    text: str = "text"
+    author: str | None = None
+    lang: str | None = None
+    lat: str | None = None
+    lon: str | None = None
+
+    def of(self, schema: StructType) -> "Columns":
+        """Return the columns that posts of this schema have; refuse those that are named and missing."""
+        for name in (self.id, self.text, self.author, self.lang, self.lat, self.lon):
+            if name is not None and name not in schema.names:
+                raise ConfigError(f"posts have no column {name!r}: the columns are {', '.join(schema.names)}")
+        _check_type(schema, self.text, StringType)
+        usual = {name: name for name in ("author", "lang", "lat", "lon") if name in schema.names}
+        return Columns(
+            self.id,
+            self.text,
+            self.author or usual.get("author"),
+            self.lang or usual.get("lang"),
+            self.lat or usual.get("lat"),
+            self.lon or usual.get("lon"),
+        )
+
+    @property
+    def read(self) -> dict[str, str]:
+        """By parameter of `read_posts`: the columns that matching reads."""
+        named = {"text": self.text, "author": self.author, "lang": self.lang, "lat": self.lat, "lon": self.lon}
+        return {parameter: name for parameter, name in named.items() if name is not None}
+
+    @property
+    def needed(self) -> list[str]:
+        """All columns that the pipeline looks at."""
+        return [self.id, *self.read.values()]
+
+
+def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None) -> list[str]:
+    """The columns of a post that its matches have: all, or those named; the id in any case."""
+    taken = {field.name for field in MATCH} & set(schema.names)
+    if taken:
+        raise ConfigError(f"posts have a column {min(taken)!r}, which matches add themselves: rename it first")
+    if carry is None:
+        return [name for name in schema.names if name != CORRUPT]
+    for name in carry:
+        if name not in schema.names:
+            raise ConfigError(f"carry names {name!r}: the posts' columns are {', '.join(schema.names)}")
+    return list(dict.fromkeys([columns.id, *carry]))
+
+
+def _check_type(schema: StructType, name: str, wanted: type[DataType]) -> None:
+    found = schema[name].dataType
+    if not isinstance(found, wanted):
+        raise ConfigError(
+            f"column {name!r} is of type {found.simpleString()}: {wanted().simpleString()} is needed; cast it first"
+        )

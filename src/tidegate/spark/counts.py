@@ -1,0 +1,71 @@
+"""What a stage counts while it works, and how the counts leave a Python worker: as rows that are no matches.
+
+Spark's `observe` sees every row of a micro-batch; a row without a subscription carries counts in its subscriber's place
+and goes no further. So counting costs no second pass, no column, and nothing outside Spark.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+OBSERVATION = "tidegate"
+
+
+@dataclass
+class Counts:
+    """Of one micro-batch, or a part of one."""
+
+    posts: int = 0
+    """Received, the dead letters among them."""
+    dead: int = 0
+    """Set aside as dead letters."""
+    visits: int = 0
+    """Posts that matchers looked at: more than posts where one visits several."""
+    candidates: int = 0
+    """Conjunctions that indexes proposed and that had to be looked at."""
+    matches: int = 0
+    shed: int = 0
+    """Matches or posts given up under load."""
+    loads: Counter[int] = field(default_factory=Counter)
+    """By matcher: visits and candidates, the work it had."""
+
+    def add(self, other: "Counts") -> None:
+        """Add those of another part."""
+        for name in ("posts", "dead", "visits", "candidates", "matches", "shed"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.loads.update(other.loads)
+
+    def to_json(self) -> str:
+        """Write them on one line."""
+        return json.dumps({name: value for name, value in vars(self).items() if value})
+
+    @classmethod
+    def sum(cls, lines: Iterable[str]) -> "Counts":
+        """Read lines and add them up."""
+        total = cls()
+        for line in lines:
+            values = json.loads(line)
+            loads = Counter({int(matcher): load for matcher, load in values.pop("loads", {}).items()})
+            total.add(cls(**values, loads=loads))
+        return total
+
+
+def count_row(counts: Counts, schema: pa.Schema) -> pa.RecordBatch:
+    """Return counts as a batch of one row of the match schema."""
+    columns = [
+        pa.array([counts.to_json()], wanted.type) if wanted.name == "subscriber" else pa.nulls(1, wanted.type)
+        for wanted in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def observed(rows: DataFrame) -> DataFrame:
+    """Let Spark observe the counts, and pass on the matches alone."""
+    is_count = F.col("subscription").isNull()
+    lines: Column = F.string_agg(F.when(is_count, F.col("subscriber")), F.lit("\n")).alias("counts")
+    return rows.observe(OBSERVATION, lines).where(~is_count)

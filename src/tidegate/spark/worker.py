@@ -1,0 +1,186 @@
+"""What runs in a Python worker: routing and matching one partition of a batch.
+
+A worker serves many tasks; it opens a store once, and keeps its segments mapped and its lexicons learned.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from tidegate.csr import Csr, Int64
+from tidegate.route.plan import Plan
+from tidegate.spark.columns import MATCHER, Columns
+from tidegate.spark.counts import Counts, count_row
+from tidegate.spark.receive import Receiver
+from tidegate.store.dead_letters import DeadLetters
+from tidegate.store.location import Location
+from tidegate.store.standing import Part
+from tidegate.store.store import Store
+
+Batches = Iterator[pa.RecordBatch]
+# Rows of one output batch: a post may match a thousand times, and a batch has to fit into memory on both sides.
+_OUTPUT_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the functions below are told by the driver. Small: it is pickled into every task."""
+
+    location: Location
+    columns: Columns
+    carried: tuple[str, ...]
+    plan: Plan
+    version: int | None
+    """The version of the store to match against; None: the one that the micro-batch pins."""
+    per: str = "subscription"
+    call: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Stands for the streaming query where there is none."""
+
+    def store_version(self) -> int:
+        """The version that this task's batch is matched against."""
+        if self.version is not None:
+            return self.version
+        query, batch = _batch()
+        return _pinned(self.location, query, batch)
+
+    def receiver(self) -> Receiver:
+        """Who receives this task's posts."""
+        query, batch = _batch()
+        context = TaskContext.get()
+        partition = 0 if context is None else context.partitionId()
+        letters = DeadLetters(store_at(self.location).beside)
+        return Receiver(self.columns, letters, f"{query or self.call}/{batch:012}-{partition:06}")
+
+
+@lru_cache(maxsize=8)
+def store_at(location: Location) -> Store:
+    """This process's own store object for a location."""
+    return Store(location)
+
+
+@lru_cache(maxsize=8)
+def _pinned(location: Location, query: str, batch: int) -> int:
+    return store_at(location).pin(query, batch).store
+
+
+def _batch() -> tuple[str, int]:
+    """The streaming query and the micro-batch of this task; no query where the job is none of a stream's."""
+    context = TaskContext.get()
+    query = None if context is None else context.getLocalProperty("sql.streaming.queryId")
+    if context is None or query is None:
+        return "", 0
+    return query, int(context.getLocalProperty("streaming.sql.batchId") or 0)
+
+
+def matching(task: Task) -> Callable[[Batches], Batches]:
+    """Return the stage of plan *replicate*: receive and match, no shuffle."""
+
+    def match(batches: Batches) -> Batches:
+        standing = store_at(task.location).opener.standing(task.store_version(), task.plan)
+        receiver = task.receiver()
+        schema: pa.Schema | None = None
+        for batch in batches:
+            posts, dead = receiver.good(batch)
+            schema = schema or match_schema(posts.schema, task)
+            counts = Counts(posts=batch.num_rows, dead=dead)
+            yield from _match(posts, standing.match(posts, **task.columns.read), task, schema, counts, 0)
+
+    return match
+
+
+def routing(task: Task) -> Callable[[Batches], Batches]:
+    """Return the first stage of a partitioned plan: receive, and say by whom each post is to be seen."""
+
+    def route(batches: Batches) -> Batches:
+        routers = store_at(task.location).opener.routers(task.store_version(), task.plan)
+        receiver = task.receiver()
+        for batch in batches:
+            posts, dead = receiver.good(batch)
+            rows, matchers = _visits([router.route(posts, **task.columns.read) for router in routers])
+            visits = posts.take(pa.array(rows))
+            routed = pa.RecordBatch.from_arrays(
+                [*visits.columns, pa.array(matchers, pa.int32()), pa.nulls(len(rows), pa.string())],
+                names=[*posts.schema.names, MATCHER, "_counts"],
+            )
+            yield routed
+            yield _count_visit(routed.schema, Counts(posts=batch.num_rows, dead=dead))
+
+    return route
+
+
+def partition_matching(task: Task) -> Callable[[Batches], Batches]:
+    """Return the second stage of a partitioned plan: each post against the subscriptions of one matcher."""
+
+    def match(batches: Batches) -> Batches:
+        opener = store_at(task.location).opener
+        version = task.store_version()
+        for batch in batches:
+            schema = match_schema(batch.schema, task)
+            lines = batch.column("_counts")
+            for line in lines.drop_null().to_pylist():
+                yield count_row(Counts.sum([line]), schema)
+            posts = batch.filter(lines.is_null())
+            numbers = posts.column(MATCHER).to_numpy()
+            for matcher in np.unique(numbers).tolist():
+                seen = posts.filter(pa.array(numbers == matcher))
+                parts = opener.standing(version, task.plan, matcher).match(seen, **task.columns.read)
+                yield from _match(seen, parts, task, schema, Counts(), matcher)
+
+    return match
+
+
+def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
+    """The schema of matches, of posts of a schema."""
+    added = {
+        "subscription": [("subscription", pa.string()), ("subscriber", pa.string())],
+        "post": [("subscription", pa.list_(pa.string())), ("subscriber", pa.string())],
+    }[task.per]
+    return pa.schema([*(posts.field(name) for name in task.carried), *(pa.field(*pair) for pair in added)])
+
+
+def _match(
+    posts: pa.RecordBatch, parts: Iterator[Part], task: Task, schema: pa.Schema, counts: Counts, matcher: int
+) -> Batches:
+    visits = posts.num_rows
+    for part in parts:
+        counts.candidates += part.found.candidates
+        counts.matches += len(part.subscriptions.values)
+        yield from _rows(posts, part, task, schema)
+    counts.visits += visits
+    counts.loads[matcher] += visits + counts.candidates
+    yield count_row(counts, schema)
+
+
+def _rows(posts: pa.RecordBatch, part: Part, task: Task, schema: pa.Schema) -> Batches:
+    """The matches of a part as rows, in batches of bounded size."""
+    offsets, values = part.subscriptions
+    of_post = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    for begin in range(0, len(values), _OUTPUT_ROWS):
+        rows = pa.array(of_post[begin : begin + _OUTPUT_ROWS])
+        numbers = pa.array(values[begin : begin + _OUTPUT_ROWS])
+        columns = [posts.column(name).take(rows) for name in task.carried]
+        names = [texts.take(numbers).cast(pa.string()) for texts in (part.compiled.ids, part.compiled.holders)]
+        yield pa.RecordBatch.from_arrays([*columns, *names], schema=schema)
+
+
+def _visits(routes: list[Csr]) -> tuple[Int64, Int64]:
+    """The distinct pairs of a post's row and a matcher, over all levels."""
+    pairs = [
+        (np.repeat(np.arange(len(route.offsets) - 1), np.diff(route.offsets)) << 16) | route.values for route in routes
+    ]
+    packed = pairs[0] if len(pairs) == 1 else np.unique(np.concatenate([*pairs, np.empty(0, np.int64)]))
+    return packed >> 16, packed & 0xFFFF
+
+
+def _count_visit(schema: pa.Schema, counts: Counts) -> pa.RecordBatch:
+    """Counts of the router, sent to the first matcher, which passes them on."""
+    values = {MATCHER: 0, "_counts": counts.to_json()}
+    return pa.RecordBatch.from_arrays(
+        [pa.array([values[f.name]], f.type) if f.name in values else pa.nulls(1, f.type) for f in schema],
+        schema=schema,
+    )

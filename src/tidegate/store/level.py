@@ -1,0 +1,120 @@
+"""Levels: the subscriptions of a range of versions, compiled into segments, one for each matcher of a plan.
+
+The level that begins at 0 is the main one; the others, built from what was added since, are its tail.
+"""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate.errors import StoreError
+from tidegate.index.asked import Asked
+from tidegate.index.compiled import Compiled
+from tidegate.query.normal import Limits
+from tidegate.route.placement import place
+from tidegate.route.plan import Plan
+from tidegate.route.router import Router
+from tidegate.store.files import Files
+from tidegate.store.schema import whole_queries
+from tidegate.store.table import Table
+from tidegate.text.analyzer import Analyzer
+
+_COLUMNS = ["id", "subscriber", "query", "region"]
+# What was accepted once is compiled whatever today's limits are.
+_NO_LIMITS = Limits(max_length=2**31, max_conjunctions=2**31, max_terms=2**31, max_depth=2**31)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Level:
+    """The subscriptions made or changed after version `since` that lived at version `until`."""
+
+    since: int
+    until: int
+    plan: int
+    """The version of the plan by which they are spread over matchers."""
+    matchers: tuple[int, ...]
+    """Those with any of the subscriptions."""
+    rows: int
+    """How many subscriptions."""
+
+    @property
+    def name(self) -> str:
+        """What all its files begin with."""
+        return f"segments/{self.since}-{self.until}-p{self.plan}"
+
+    @property
+    def router(self) -> str:
+        """The name of the file that leads posts to matchers."""
+        return f"{self.name}-router.arrow"
+
+    def segment(self, matcher: int) -> str:
+        """The name of the file with the subscriptions of a matcher."""
+        return f"{self.name}-m{matcher}.arrow"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all its files."""
+        return [self.router, *map(self.segment, self.matchers)]
+
+
+def build_level(table: Table, files: Files, since: int, until: int, plan: Plan) -> Level:
+    """Compile the subscriptions of a range of versions into segments; the same range gives the same files."""
+    rows = _rows(table, since, until)
+    analyzer = Analyzer()
+    asked, refused = Asked.read(
+        rows.column("id"), whole_queries(rows), analyzer, holders=rows.column("subscriber"), limits=_NO_LIMITS
+    )
+    for refusal in refused:
+        _log.warning("subscription %s cannot be matched any more: %s", refusal.subscription, refusal.error)
+    if plan.partitions:
+        placement = place(asked.queries, plan)
+        matchers = tuple(np.unique(placement.homes).tolist())
+        parts = [asked.only(placement.homes == matcher) for matcher in matchers]
+    else:
+        matchers, parts = ((0,), [asked]) if len(asked.ids) else ((), [])
+    level = Level(since, until, plan.version, matchers, len(asked.ids))
+    for matcher, part in zip(matchers, parts, strict=True):
+        Compiled.of(part, analyzer).save(files.prepare(level.segment(matcher)))
+        files.publish(level.segment(matcher))
+    if plan.partitions:
+        Router.build(placement, analyzer).save(files.prepare(level.router))
+        files.publish(level.router)
+    return level
+
+
+def open_segment(table: Table, files: Files, level: Level, matcher: int, plan: Plan) -> Compiled:
+    """Map the segment of a matcher; one that cannot be trusted is built anew first."""
+    try:
+        return Compiled.open(files.path(level.segment(matcher)))
+    except StoreError as error:
+        _rebuild(table, files, level, plan, error)
+        return Compiled.open(files.path(level.segment(matcher)))
+
+
+def open_router(table: Table, files: Files, level: Level, plan: Plan) -> Router:
+    """Map the router of a level; one that cannot be trusted is built anew first."""
+    try:
+        return Router.open(files.path(level.router))
+    except StoreError as error:
+        _rebuild(table, files, level, plan, error)
+        return Router.open(files.path(level.router))
+
+
+def _rebuild(table: Table, files: Files, level: Level, plan: Plan, error: StoreError) -> None:
+    _log.warning("%s; building versions %d to %d anew from the table", error, level.since, level.until)
+    for name in level.names:
+        files.forget(name)
+    build_level(table, files, level.since, level.until, plan)
+
+
+def _rows(table: Table, since: int, until: int) -> pa.Table:
+    """The subscriptions of a level, by rising id."""
+    if since == 0:
+        return table.living(until, _COLUMNS)
+    rows = table.changes(since, until, [*_COLUMNS, "removed"])
+    rows = rows.filter(pc.invert(rows.column("removed")))
+    return rows.take(pc.sort_indices(rows.column("id").cast(pa.large_binary())))

@@ -1,0 +1,72 @@
+"""Pins: which version of the store and of the plan a micro-batch sees.
+
+The first to ask for a batch decides, and every later one, in a replay after a crash too, is told the same. Pins are
+also what keeps old versions readable: the newest of a query may be replayed, the older ones are done.
+"""
+
+import json
+from typing import NamedTuple
+
+from tidegate.errors import StoreError
+from tidegate.store.location import Location
+
+
+class Pin(NamedTuple):
+    """What a micro-batch is matched against."""
+
+    store: int
+    """The version of the subscription table."""
+    plan: int
+    """The version of the plan."""
+
+
+class Pins:
+    """The pins of one store."""
+
+    def __init__(self, location: Location) -> None:
+        """Keep them below `location`."""
+        self._location = location
+
+    def at(self, query: str, batch: int) -> Pin | None:
+        """What a batch of a streaming query was pinned to, if it was."""
+        content = self._location.read(_name(query, batch))
+        return None if content is None else Pin(**json.loads(content))
+
+    def pin(self, query: str, batch: int, pin: Pin) -> Pin:
+        """Pin a batch unless it is; return what it is pinned to."""
+        if self._location.create(_name(query, batch), json.dumps(pin._asdict()).encode()):
+            return pin
+        found = self.at(query, batch)
+        if found is None:
+            raise StoreError(f"{self._location.url}: the pin of batch {batch} of query {query} has vanished")
+        return found
+
+    def needed(self, since: float) -> set[Pin]:
+        """The newest pin of every query that has pinned a batch after `since` (seconds since 1970)."""
+        newest: dict[str, tuple[int, float]] = {}
+        for name, written in self._location.listing("pins"):
+            query, batch = _query_and_batch(name)
+            newest[query] = max(newest.get(query, (-1, 0.0)), (batch, written))
+        pins = (self.at(query, batch) for query, (batch, written) in newest.items() if written >= since)
+        return {pin for pin in pins if pin is not None}
+
+    def tidy(self) -> None:
+        """Remove the pins of batches that a later one of their query has followed."""
+        newest: dict[str, int] = {}
+        names = list(self._location.names("pins"))
+        for query, batch in map(_query_and_batch, names):
+            newest[query] = max(newest.get(query, -1), batch)
+        for name in names:
+            query, batch = _query_and_batch(name)
+            # The one before the newest stays: its offsets may be committed and its output asked about.
+            if batch < newest[query] - 1:
+                self._location.delete(name)
+
+
+def _name(query: str, batch: int) -> str:
+    return f"pins/{query}/{batch:012}.json"
+
+
+def _query_and_batch(name: str) -> tuple[str, int]:
+    folder, _, file = name.rpartition("/")
+    return folder.rpartition("/")[2], int(file.removesuffix(".json"))

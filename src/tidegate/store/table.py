@@ -1,0 +1,318 @@
+"""The subscription table: a Delta table that is a log of changes.
+
+Every row says what a subscription is from one version on, or that it is gone, and names that version itself; so a
+removal is an append like any other, no file is ever rewritten to make a change, and writers on different machines need
+no lock: a commit is for one version, and whoever comes second writes its rows again for the next one.
+"""
+
+import io
+import json
+import logging
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import uniform
+from threading import RLock
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+
+from tidegate.errors import StoreError
+from tidegate.store.location import Location
+from tidegate.store.schema import CHANGE, FORMAT
+
+_FORMAT_KEY = "tidegate.format"
+_BASE = "base-"
+# A writer that loses the race for a version tries the next; so many losses in a row mean that something is wrong.
+_TRIES = 500
+# Commits are many and small, and each reads the log since the last checkpoint: at Delta's 100 they take thrice as long.
+_CHECKPOINT_EVERY = "20"
+# Expired logs are looked for by upkeep, not by every commit.
+_AFTER_COMMIT = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+_log = logging.getLogger(__name__)
+
+
+class File(NamedTuple):
+    """A data file of the table at some version."""
+
+    path: str
+    size: int
+    rows: int
+    first: int
+    last: int
+    """The lowest and the highest version among its rows."""
+    expires_from: int | None
+    """The earliest expiry among its rows in microseconds since 1970, if any expires."""
+
+    @property
+    def folded_to(self) -> int:
+        """Up to which version removals were dropped from it, since it replaced all there was; 0 if it did not."""
+        return int(self.path.split("-")[1]) if self.path.startswith(_BASE) else 0
+
+
+class Table:
+    """The log of changes; versions are Delta's. Safe to use from several threads."""
+
+    def __init__(self, location: Location) -> None:
+        """Open the table at `location`; it must exist."""
+        self.location = location
+        self._lock = RLock()
+        with self._errors("opened"):
+            try:
+                self._delta = DeltaTable(location.url, storage_options=_options(location))
+            except TableNotFoundError as error:
+                raise StoreError(f"{location.url}: there is no subscription table here") from error
+        found = int(self._delta.metadata().configuration.get(_FORMAT_KEY, 0))
+        if found > FORMAT:
+            raise StoreError(
+                f"{location.url}: written in format {found}, this version of Tidegate reads {FORMAT}: upgrade Tidegate"
+            )
+        if found < FORMAT:
+            raise StoreError(f"{location.url}: a Delta table, but not one of Tidegate's subscriptions")
+
+    @classmethod
+    def create(cls, location: Location) -> "Table":
+        """Create the table unless there is one, and open it."""
+        try:
+            DeltaTable.create(
+                location.url,
+                CHANGE,
+                mode="ignore",
+                name="subscriptions",
+                description="A log of changes: per id, the row of the highest version counts, unless it is removed.",
+                configuration={_FORMAT_KEY: str(FORMAT), "delta.checkpointInterval": _CHECKPOINT_EVERY},
+                storage_options=_options(location),
+                raise_if_key_not_exists=False,
+            )
+        except (DeltaError, OSError) as error:
+            raise StoreError(f"{location.url}: the table cannot be created: {error}") from error
+        return cls(location)
+
+    @property
+    def version(self) -> int:
+        """The newest version there is now."""
+        with self._lock, self._errors("read"):
+            self._delta.update_incremental()
+            return int(self._delta.version())
+
+    def done(self, application: str) -> int:
+        """The number of the last batch that an application committed, or -1."""
+        with self._lock, self._errors("read"):
+            self._delta.update_incremental()
+            number = self._delta.transaction_version(application)
+            return -1 if number is None else int(number)
+
+    def append(self, rows: pa.Table, *, batch: tuple[str, int] | None = None) -> int:
+        """Commit changes (`CHANGE` without its version, each id once); return their version, when they are durable.
+
+        With `batch`, an application and a number, the commit is made once however often it is asked for.
+        """
+        with self._lock:
+            for _ in range(_TRIES):
+                if batch is not None and self.done(batch[0]) >= batch[1]:
+                    return self.version
+                version = self.version + 1
+                file = self._write("change", rows.append_column(CHANGE.field("version"), _constant(version, len(rows))))
+                transactions = None if batch is None else [Transaction(batch[0], batch[1])]
+                if self._commit([_added(file)], version, transactions):
+                    return version
+                self._discard(file)
+        raise StoreError(f"{self.location.url}: {_TRIES} other commits came first: too many writers; try again")
+
+    def replace(self, old: list[File], rows: pa.Table, *, folded_to: int | None = None) -> int | None:
+        """Commit `rows` in place of files; return the version, or None if another commit came first.
+
+        With `folded_to`, the rows are all there is up to that version, with no removals among them.
+        """
+        with self._lock:
+            version = self.version + 1
+            file = self._write("merged" if folded_to is None else f"{_BASE}{folded_to}", rows)
+            now = int(time.time() * 1000)
+            removed = [RemoveAction(path=f.path, deletion_timestamp=now, data_change=False, size=f.size) for f in old]
+            if self._commit([_added(file, data_change=False), *removed], version, None):
+                return version
+            self._discard(file)
+            return None
+
+    def files(self, version: int) -> list[File]:
+        """The data files at a version."""
+        with self._errors("read"):
+            actions = pa.table(self._at(version).get_add_actions(flatten=True))
+        columns = ("path", "size_bytes", "num_records", "min.version", "max.version", "min.expires")
+        if actions.num_rows == 0:
+            return []
+        expiries = actions.column("min.expires").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+        values = [actions.column(name).to_pylist() for name in columns[:-1]]
+        return [File(*fields) for fields in zip(*values, expiries.to_pylist(), strict=True)]
+
+    def changes(self, after: int, version: int, columns: list[str] | None = None) -> pa.Table:
+        """The rows of the versions after `after` and up to `version`, one for each id: its last."""
+        files = [file for file in self.files(version) if file.last > after]
+        wanted = None if columns is None else list(dict.fromkeys([*columns, "id", "version"]))
+        with self._errors("read"):
+            parts = [self.rows(file, wanted) for file in sorted(files, key=lambda file: (file.first, file.last))]
+        schema = CHANGE if wanted is None else pa.schema([CHANGE.field(name) for name in wanted])
+        rows = pa.concat_tables([schema.empty_table(), *parts])
+        if any(file.first <= after for file in files):
+            rows = rows.filter(pc.greater(rows.column("version"), after))
+        return _last_of_each(rows)
+
+    def newest(self, ids: pa.Array, version: int, columns: list[str]) -> pa.Table:
+        """The last row up to `version` of each of some ids, removed or not. Reads the ids of the whole table."""
+        wanted = list(dict.fromkeys([*columns, "id", "version"]))
+        parts = [pa.schema([CHANGE.field(name) for name in wanted]).empty_table()]
+        with self._errors("read"):
+            for file in self.files(version):
+                rows = self.rows(file, wanted)
+                parts.append(rows.filter(pc.is_in(rows.column("id"), value_set=ids)))
+        return _last_of_each(pa.concat_tables(parts))
+
+    def living(self, version: int, columns: list[str] | None = None) -> pa.Table:
+        """The subscriptions at a version, by rising id."""
+        wanted = None if columns is None else [*columns, "removed"]
+        rows = self.changes(0, version, wanted)
+        rows = rows.filter(pc.invert(rows.column("removed")))
+        rows = rows.take(pc.sort_indices(rows.column("id").cast(pa.large_binary())))
+        return rows.drop_columns([name for name in ("removed", "version") if name not in (columns or ())])
+
+    def folded_to(self, version: int) -> int:
+        """Removals up to here cannot be seen any more at `version`: what they removed is simply not there."""
+        return max((file.folded_to for file in self.files(version)), default=0)
+
+    def vacuum(self, hours: int, keep: list[int]) -> list[str]:
+        """Delete data files that no version of the last `hours`, nor any in `keep`, needs; return their names."""
+        with self._lock, self._errors("vacuumed"):
+            self._delta.update_incremental()
+            return list(
+                self._delta.vacuum(
+                    retention_hours=hours, dry_run=False, enforce_retention_duration=False, keep_versions=keep or None
+                )
+            )
+
+    def _at(self, version: int) -> DeltaTable:
+        with self._lock:
+            if self._delta.version() < version:
+                self._delta.update_incremental()
+            if self._delta.version() == version:
+                return self._delta
+        return DeltaTable(self.location.url, version=version, storage_options=_options(self.location))
+
+    def rows(self, file: File, columns: list[str] | None = None) -> pa.Table:
+        """All rows of a data file."""
+        folder = self.location.folder
+        if folder is not None:
+            rows = pq.read_table(folder / file.path, columns=columns, partitioning=None)
+        else:
+            content = self.location.read(file.path)
+            if content is None:
+                raise StoreError(f"{self.location.url}/{file.path}: a data file of the table is gone")
+            rows = pq.read_table(pa.BufferReader(content), columns=columns)
+        names = CHANGE.names if columns is None else columns
+        return rows.select(names).cast(pa.schema([CHANGE.field(name) for name in names]))
+
+    def _write(self, kind: str, rows: pa.Table) -> File:
+        name = f"{kind}-{uuid.uuid4().hex}.parquet"
+        buffer = io.BytesIO()
+        pq.write_table(rows.cast(CHANGE), buffer, compression="zstd")
+        self.location.write(name, buffer.getvalue())
+        if self.location.folder is not None:
+            _sync(self.location.folder / name)
+        versions = pc.min_max(rows.column("version"))
+        earliest = pc.min(rows.column("expires").cast(pa.int64())).as_py()
+        return File(name, buffer.tell(), len(rows), versions["min"].as_py(), versions["max"].as_py(), earliest)
+
+    def _commit(
+        self, actions: list[AddAction | RemoveAction], version: int, transactions: list[Transaction] | None
+    ) -> bool:
+        """Commit as exactly this version; tell whether it was still free."""
+        try:
+            with self._errors("written"):
+                self._delta.create_write_transaction(
+                    actions,
+                    "append",
+                    CHANGE,
+                    commit_properties=CommitProperties(max_commit_retries=0, app_transactions=transactions),
+                    post_commithook_properties=_AFTER_COMMIT,
+                )
+        except CommitFailedError:
+            time.sleep(uniform(0, 0.01))
+            return False
+        if self.location.folder is not None:
+            _sync(self.location.folder / "_delta_log" / f"{version:020}.json")
+        return True
+
+    def _discard(self, file: File) -> None:
+        # Nobody refers to it; if this fails, vacuuming will find it.
+        with suppress(StoreError):
+            self.location.delete(file.path)
+
+    @contextmanager
+    def _errors(self, verb: str) -> Iterator[None]:
+        """Say what could not be done to which table, whoever noticed."""
+        try:
+            yield
+        except (CommitFailedError, TableNotFoundError):
+            raise
+        except FileNotFoundError as error:
+            raise StoreError(
+                f"{self.location.url}: a data file of this version is gone (vacuumed?): {error}"
+            ) from error
+        except (DeltaError, OSError, pa.ArrowException) as error:
+            raise StoreError(f"{self.location.url}: the table cannot be {verb}: {error}") from error
+
+
+def _options(location: Location) -> dict[str, str] | None:
+    return dict(location.options) or None
+
+
+def _constant(value: int, length: int) -> pa.Array:
+    return pa.array(np.full(length, value, np.int64))
+
+
+def _added(file: File, *, data_change: bool = True) -> AddAction:
+    lowest: dict[str, int | str] = {"version": file.first}
+    if file.expires_from is not None:
+        # Delta's statistics of a time are its text, cut to milliseconds; too early by less than one of them is safe.
+        stamp = np.datetime64(file.expires_from // 1000, "ms")
+        lowest["expires"] = f"{stamp}Z"
+    statistics = {
+        "numRecords": file.rows,
+        "minValues": lowest,
+        "maxValues": {"version": file.last},
+        "nullCount": {"version": 0},
+    }
+    return AddAction(file.path, file.size, {}, int(time.time() * 1000), data_change, json.dumps(statistics))
+
+
+def _last_of_each(rows: pa.Table) -> pa.Table:
+    """Of rows in any order, keep the one with the highest version for each id."""
+    if rows.num_rows == 0:
+        return rows
+    versions = rows.column("version").to_numpy()
+    if np.any(versions[1:] < versions[:-1]):
+        rows = rows.take(pa.array(np.argsort(versions, kind="stable")))
+    codes = rows.column("id").combine_chunks().dictionary_encode().indices.to_numpy()
+    last = np.empty(int(codes.max()) + 1, np.int64)
+    last[codes] = np.arange(len(codes))
+    if len(last) == len(codes):
+        return rows
+    return rows.take(pa.array(np.sort(last)))
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file and its name are on disk."""
+    for name in (path, path.parent):
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

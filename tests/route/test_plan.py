@@ -1,0 +1,106 @@
+"""Plans as users write them and as stores keep them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.errors import ConfigError, StoreError
+from tidegate.route.plan import FORMAT, MAX_MATCHERS, Plan
+
+
+def test_a_plan_moves_nothing_unless_it_is_asked_to() -> None:
+    assert Plan() == Plan.replicate() == Plan("replicate", 1, 0)
+    assert not Plan().partitions
+    assert Plan.hash(1).partitions
+
+
+def test_plans_are_read_as_users_write_them() -> None:
+    assert Plan.parse("replicate") == Plan.replicate()
+    assert Plan.parse("hash:16") == Plan("hash", 16)
+    assert Plan.parse(f"hash:{MAX_MATCHERS}") == Plan.hash(4096)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hash", "hash:", "hash:x", "hash:-1", "hash:1.5", "hash:٣", "replicate:1", "hsh:2"]
+)
+def test_what_is_no_plan_is_named_beside_what_is_one(text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Plan.parse(text)
+    assert str(refused.value) == f"{text!r} is no plan: write 'replicate', or 'hash:N' for 1 to 4096 matchers"
+
+
+def test_a_number_too_long_to_read_is_refused_like_any_other() -> None:
+    with pytest.raises(ConfigError, match="is no plan"):
+        Plan.parse("hash:" + "9" * 5000)
+
+
+@pytest.mark.parametrize("matchers", [0, -1, 4097, 2.0, "16"])
+def test_a_number_of_matchers_outside_the_range_is_refused(matchers: int) -> None:
+    with pytest.raises(ConfigError, match=f"plan hash with {matchers!r} matchers: 1 to 4096 are allowed"):
+        Plan.hash(matchers)
+
+
+def test_a_user_who_writes_too_many_matchers_is_told_the_range() -> None:
+    with pytest.raises(ConfigError, match="plan hash with 5000 matchers: 1 to 4096 are allowed"):
+        Plan.parse("hash:5000")
+
+
+def test_replicate_is_one_matcher() -> None:
+    with pytest.raises(ConfigError, match="plan replicate with 2 matchers: exactly 1 is allowed"):
+        Plan("replicate", 2)
+
+
+def test_a_kind_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no plan is called 'learned': choose one of replicate, hash"):
+        Plan("learned", 2)
+
+
+def test_versions_count_from_zero() -> None:
+    assert Plan.hash(4).with_version(7) == Plan("hash", 4, 7)
+    with pytest.raises(ConfigError, match="plan version -1: versions are whole numbers from 0 on"):
+        Plan.hash(4).with_version(-1)
+
+
+plans = st.builds(Plan.hash, st.integers(1, MAX_MATCHERS)) | st.just(Plan.replicate())
+
+
+@given(plan=plans, version=st.integers(0, 1 << 60))
+def test_a_stored_plan_is_read_back_as_it_was(plan: Plan, version: int) -> None:
+    numbered = plan.with_version(version)
+    assert Plan.from_json(numbered.to_json()) == numbered
+
+
+@pytest.mark.parametrize(
+    ("altered", "message"),
+    [
+        ({"format": FORMAT + 1}, "plan format 2, this version reads 1: upgrade Tidegate"),
+        ({"format": FORMAT + 1, "map": "words.arrow"}, "plan format 2, this version reads 1: upgrade Tidegate"),
+        ({"kind": "learned"}, "plan kind 'learned', this version knows replicate, hash: upgrade Tidegate"),
+    ],
+)
+def test_a_plan_of_a_later_version_asks_for_an_upgrade(altered: dict[str, object], message: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        Plan.from_json(json.dumps({**json.loads(Plan.hash(4).to_json()), **altered}))
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "7",
+        "[]",
+        "null",
+        "{}",
+        '{"format": 1, "kind": "hash", "matchers": 0, "version": 0}',
+        '{"format": 1, "kind": "hash", "matchers": "16", "version": 0}',
+        '{"format": 1, "kind": "hash", "matchers": 16, "version": 0, "spare": 1}',
+    ],
+)
+def test_what_was_never_a_stored_plan_is_shown(text: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        Plan.from_json(text)
+    assert str(refused.value).startswith(f"not a stored plan: {text!r}")
