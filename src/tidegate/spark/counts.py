@@ -6,11 +6,12 @@ and goes no further. So counting costs no second pass, no column, and nothing ou
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 OBSERVATION = "tidegate"
@@ -64,8 +65,13 @@ def count_row(counts: Counts, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def observed(rows: DataFrame) -> DataFrame:
+def observed(rows: DataFrame, observation: Observation | str = OBSERVATION) -> DataFrame:
     """Let Spark observe the counts, and pass on the matches alone."""
     is_count = F.col("subscription").isNull()
     lines: Column = F.string_agg(F.when(is_count, F.col("subscriber")), F.lit("\n")).alias("counts")
-    return rows.observe(OBSERVATION, lines).where(~is_count)
+    return rows.observe(observation, lines).where(~is_count)
+
+
+def counts_of(observed_values: Mapping[str, Any]) -> Counts:
+    """Read what was observed of a batch."""
+    return Counts.sum((observed_values.get("counts") or "").splitlines())

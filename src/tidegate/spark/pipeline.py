@@ -3,6 +3,7 @@
 Nothing here touches the JVM, so it runs under Spark Connect too.
 """
 
+import uuid
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
@@ -39,23 +40,39 @@ def match(
     A micro-batch of a stream sees the subscriptions as they are when it begins, and the same ones if it is replayed.
     A batch sees those of now, or of the versions `at`.
     """
-    columns = Columns(id, text, author, lang, lat, lon).of(posts.schema)
+    names = Columns(id, text, author, lang, lat, lon)
+    return observed(match_rows(posts, store, names, carry, at))
+
+
+def match_rows(
+    posts: DataFrame,
+    store: Store,
+    names: Columns,
+    carry: Sequence[str] | None = None,
+    at: Pin | None = None,
+    origin: str | None = None,
+) -> DataFrame:
+    """Return the matches of posts, as `match` does, and between them the rows that carry counts.
+
+    `origin` says where dead letters come from, and is the same in every replay; a stream knows it by itself.
+    """
+    columns = names.of(posts.schema)
     keep = carried(posts.schema, columns, carry)
     newest = at or store.newest()
     plan = store.plans.at(newest.plan)
     version = None if posts.isStreaming and at is None else newest.store
-    task = worker.Task(store.location, columns, tuple(keep), plan, version)
+    task = worker.Task(store.location, columns, tuple(keep), plan, version, origin or uuid.uuid4().hex)
     corrupt = [CORRUPT] if CORRUPT in posts.schema.names else []
     received = posts.select(*dict.fromkeys([*columns.needed, *keep, *corrupt]))
     matches = StructType([*(posts.schema[name] for name in keep), *MATCH])
     if not plan.partitions:
-        return observed(received.mapInArrow(worker.matching(task), _nullable(matches)))
+        return received.mapInArrow(worker.matching(task), _nullable(matches))
     visits = StructType(
         [*received.schema.fields, StructField(MATCHER, IntegerType()), StructField("_counts", StringType())]
     )
     routed = received.mapInArrow(worker.routing(task), _nullable(visits))
     spread = routed.repartitionById(plan.matchers, F.col(MATCHER))
-    return observed(spread.mapInArrow(worker.partition_matching(task), _nullable(matches)))
+    return spread.mapInArrow(worker.partition_matching(task), _nullable(matches))
 
 
 def _nullable(schema: StructType) -> StructType:

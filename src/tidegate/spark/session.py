@@ -15,6 +15,8 @@ SETTINGS = {
     ),
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.session.timeZone": "UTC",
+    # Spark's older form of times is in no other reader's schema.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
 _LOCAL = {

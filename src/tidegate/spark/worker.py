@@ -3,9 +3,8 @@
 A worker serves many tasks; it opens a store once, and keeps its segments mapped and its lexicons learned.
 """
 
-import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from tidegate.csr import Csr, Int64
+from tidegate.errors import PipelineError
 from tidegate.route.plan import Plan
 from tidegate.spark.columns import MATCHER, Columns
 from tidegate.spark.counts import Counts, count_row
@@ -37,24 +37,23 @@ class Task:
     plan: Plan
     version: int | None
     """The version of the store to match against; None: the one that the micro-batch pins."""
-    per: str = "subscription"
-    call: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Stands for the streaming query where there is none."""
+    origin: str
+    """Where dead letters come from, unless the micro-batch says so."""
 
     def store_version(self) -> int:
         """The version that this task's batch is matched against."""
         if self.version is not None:
             return self.version
-        query, batch = _batch()
-        return _pinned(self.location, query, batch)
+        return _pinned(self.location, *_batch())
 
     def receiver(self) -> Receiver:
         """Who receives this task's posts."""
-        query, batch = _batch()
-        context = TaskContext.get()
-        partition = 0 if context is None else context.partitionId()
+        origin = self.origin
+        if self.version is None:
+            query, batch = _batch()
+            origin = f"{query}/{batch:012}"
         letters = DeadLetters(store_at(self.location).beside)
-        return Receiver(self.columns, letters, f"{query or self.call}/{batch:012}-{partition:06}")
+        return Receiver(self.columns, letters, f"{origin}-{_context().partitionId():06}")
 
 
 @lru_cache(maxsize=8)
@@ -69,12 +68,20 @@ def _pinned(location: Location, query: str, batch: int) -> int:
 
 
 def _batch() -> tuple[str, int]:
-    """The streaming query and the micro-batch of this task; no query where the job is none of a stream's."""
+    """The streaming query and the micro-batch of this task."""
+    context = _context()
+    query = context.getLocalProperty("sql.streaming.queryId")
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    if query is None or batch is None:
+        raise PipelineError("the job of a stream does not say which micro-batch it is for: this Spark is not supported")
+    return query, int(batch)
+
+
+def _context() -> TaskContext:
     context = TaskContext.get()
-    query = None if context is None else context.getLocalProperty("sql.streaming.queryId")
-    if context is None or query is None:
-        return "", 0
-    return query, int(context.getLocalProperty("streaming.sql.batchId") or 0)
+    if context is None:
+        raise PipelineError("a stage runs outside of Spark")
+    return context
 
 
 def matching(task: Task) -> Callable[[Batches], Batches]:
@@ -136,11 +143,8 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
 
 def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
     """The schema of matches, of posts of a schema."""
-    added = {
-        "subscription": [("subscription", pa.string()), ("subscriber", pa.string())],
-        "post": [("subscription", pa.list_(pa.string())), ("subscriber", pa.string())],
-    }[task.per]
-    return pa.schema([*(posts.field(name) for name in task.carried), *(pa.field(*pair) for pair in added)])
+    added = [pa.field("subscription", pa.string()), pa.field("subscriber", pa.string())]
+    return pa.schema([*(posts.field(name) for name in task.carried), *added])
 
 
 def _match(

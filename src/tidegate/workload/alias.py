@@ -3,6 +3,7 @@
 One draw costs one 64-bit random number and one table slot, whatever the size of the vocabulary.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +38,17 @@ def alias_table(law: NDArray[np.float64]) -> Alias:
 
 def sample(law: NDArray[np.float64], size: int, state: State) -> Int32:
     """`size` independent draws."""
+    return sample_table(alias_table(law), size, state)
+
+
+def sample_table(alias: Alias, size: int, state: State) -> Int32:
+    """`size` independent draws by a law that was tabulated before."""
     out = np.empty(size, dtype=np.int32)
-    draws(alias_table(law), state, out)
+    draws(alias, state, out)
     return out
 
 
-def random_state(seed: int) -> State:
+def random_state(seed: int | Sequence[int]) -> State:
     """The generator's state for a seed; seeds next to each other give unrelated streams."""
     return np.random.SeedSequence(seed).generate_state(4, np.uint64).astype(np.uint64, copy=False)
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from tidegate.csr import Csr, Int32, from_rows, offsets_of
 from tidegate.workload import words
-from tidegate.workload.alias import State, random_state, sample
-from tidegate.workload.terms import uniform, zipf
+from tidegate.workload.alias import Alias, State, alias_table, random_state, sample_table
+from tidegate.workload.terms import zipf
 
 INVENTED: Final = 50_000
 """Invented words in use; the commonest are shared by many posts, the rarest by none."""
@@ -34,24 +34,53 @@ def posts(n: int, seed: int, per_second: float = 100.0) -> pa.Table:
     Words follow Zipf laws, and the words of a post share a topic. The same arguments give the same table.
     """
     state, generator = random_state(seed), np.random.default_rng(seed)
-    places = sample(zipf(len(words.PLACES)), n, state)
-    lat = np.array([place.lat for place in words.PLACES])[places] + generator.normal(0, _JITTER_DEGREES, n)
-    lon = np.array([place.lon for place in words.PLACES])[places] + generator.normal(0, _JITTER_DEGREES, n)
-    unplaced = generator.random(n) >= _PLACED_SHARE
+    places = sample_table(law(len(words.PLACES)), n, state)
+    lat, lon = positions(places, generator)
     waits = generator.exponential(1e6 / per_second, n).astype("timedelta64[us]")
-    unknown = generator.random(n) < _UNKNOWN_LANGUAGE_SHARE
-    authors = sample(zipf(ACCOUNTS, 0.7), n, state)
+    lang = languages(n, generator)
+    author = authors(n, state)
     return pa.table(
         {
             "id": np.arange(n, dtype=np.int64),
             "ts": pa.array(_START + np.cumsum(waits), pa.timestamp("us", tz="UTC")),
-            "author": words.account_names(ACCOUNTS).take(pa.array(authors)),
-            "text": _texts(places, state),
-            "lang": pa.array(np.full(n, "en"), pa.string(), mask=unknown),
-            "lat": pa.array(lat, mask=unplaced),
-            "lon": pa.array(lon, mask=unplaced),
+            "author": author,
+            "text": texts(usual_topics(n, state), places, state),
+            "lang": lang,
+            "lat": lat,
+            "lon": lon,
         }
     )
+
+
+@cache
+def law(size: int, exponent: float = 1.0) -> Alias:
+    """The Zipf law over `size` ranks, tabulated once; an exponent of 0 makes all alike."""
+    return alias_table(zipf(size, exponent))
+
+
+def positions(places: Int32, generator: np.random.Generator) -> tuple[pa.Array, pa.Array]:
+    """Latitudes and longitudes near the places; most posts do not say where they are."""
+    n = len(places)
+    lat = np.array([place.lat for place in words.PLACES])[places] + generator.normal(0, _JITTER_DEGREES, n)
+    lon = np.array([place.lon for place in words.PLACES])[places] + generator.normal(0, _JITTER_DEGREES, n)
+    unplaced = generator.random(n) >= _PLACED_SHARE
+    return pa.array(lat, mask=unplaced), pa.array(lon, mask=unplaced)
+
+
+def languages(n: int, generator: np.random.Generator) -> pa.Array:
+    """The language of `n` posts, a few of them unknown."""
+    unknown = generator.random(n) < _UNKNOWN_LANGUAGE_SHARE
+    return pa.array(np.full(n, "en"), pa.string(), mask=unknown)
+
+
+def authors(n: int, state: State) -> pa.Array:
+    """Who wrote each of `n` posts: some accounts write far more than others."""
+    return words.account_names(ACCOUNTS).take(pa.array(sample_table(law(ACCOUNTS, 0.7), n, state)))
+
+
+def usual_topics(n: int, state: State) -> Int32:
+    """What each of `n` posts is about, on a day when nothing happens."""
+    return sample_table(law(len(words.TOPICS), 0.5), n, state)
 
 
 class _Phrasebook(NamedTuple):
@@ -62,6 +91,8 @@ class _Phrasebook(NamedTuple):
     """Where the fillers of each slot begin among the pieces."""
     sentences: Csr
     """A slot stands as the first of its fillers."""
+    laws: dict[str, Alias]
+    """How often each filler of a slot is chosen; a place is the post's own."""
 
 
 @cache
@@ -84,34 +115,33 @@ def _phrasebook() -> _Phrasebook:
     literals = sorted({literal for row in parts for literal in row[::2]})
     numbers = {literal: first_literal + i for i, literal in enumerate(literals)}
     rows = [[slots[part] if i % 2 else numbers[part] for i, part in enumerate(row)] for row in parts]
-    return _Phrasebook(pa.concat_arrays([*fillers.values(), pa.array(literals)]), slots, from_rows(rows))
+    laws = {
+        "topic": law(words.TOPIC_SIZE),
+        "tag": law(words.TOPIC_SIZE),
+        "quality": law(len(fillers["quality"]), 0.7),
+        "action": law(len(fillers["action"]), 0.7),
+        "name": law(INVENTED),
+        "account": law(ACCOUNTS),
+        "link": law(_LINKS, 0.0),
+    }
+    return _Phrasebook(pa.concat_arrays([*fillers.values(), pa.array(literals)]), slots, from_rows(rows), laws)
 
 
-def _texts(places: Int32, state: State) -> pa.Array:
-    """One text for each place, of one to three sentences on one topic."""
+def texts(topics: Int32, places: Int32, state: State) -> pa.Array:
+    """One text for each topic and place, of one to three sentences."""
     book = _phrasebook()
     n = len(places)
-    topics = sample(zipf(len(words.TOPICS), 0.5), n, state)
-    sentence_offsets = offsets_of(1 + sample(uniform(_MOST_SENTENCES), n, state))
-    sentences = sample(uniform(book.sentences.rows), int(sentence_offsets[-1]), state)
+    sentence_offsets = offsets_of(1 + sample_table(law(_MOST_SENTENCES, 0.0), n, state))
+    sentences = sample_table(law(book.sentences.rows, 0.0), int(sentence_offsets[-1]), state)
     pieces = _gathered(book.sentences, sentences)
     offsets = pieces.offsets[sentence_offsets]
     post_of_piece = np.repeat(np.arange(n, dtype=np.int32), np.diff(offsets))
-    fill = {
-        "topic": zipf(words.TOPIC_SIZE),
-        "tag": zipf(words.TOPIC_SIZE),
-        "quality": zipf(len(words.QUALITIES.split()), 0.7),
-        "action": zipf(len(words.ACTIONS.split()), 0.7),
-        "name": zipf(INVENTED),
-        "account": zipf(ACCOUNTS),
-        "link": uniform(_LINKS),
-    }
     for slot, start in book.slots.items():
         at = np.flatnonzero(pieces.values == start)
         if slot == "place":
             pieces.values[at] += places[post_of_piece[at]]
             continue
-        pieces.values[at] += sample(fill[slot], len(at), state)
+        pieces.values[at] += sample_table(book.laws[slot], len(at), state)
         if slot in ("topic", "tag"):
             pieces.values[at] += words.TOPIC_SIZE * topics[post_of_piece[at]]
     joined = pc.binary_join(

@@ -1,0 +1,1 @@
+"""Streams that Tidegate brings along, as Python Data Sources: a synthetic microblog, and RSS and Atom feeds."""
