@@ -13,10 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr
+from tidegate.csr import Csr, Int32
 from tidegate.errors import ConfigError
 from tidegate.index.asked import Asked
 from tidegate.index.checks import CheckArrays
@@ -26,8 +25,10 @@ from tidegate.index.flat import Flat
 from tidegate.index.found import Found
 from tidegate.index.refusal import Refusal
 from tidegate.index.registry import index_named
+from tidegate.index.resolution import Resolution
+from tidegate.index.roster import Roster
 from tidegate.index.segment import read_segment, write_segment
-from tidegate.index.settled import Settled, expanded, grouped
+from tidegate.index.settled import Settled
 from tidegate.index.strings import read_strings, string_arrays, strings
 from tidegate.query.normal import Limits
 from tidegate.query.parse import parse_canonical
@@ -54,14 +55,11 @@ class Compiled:
     """
 
     profile: Profile
-    conjunctions: Settled
-    verification: Verification
-    subscribers: Csr
-    """By query: the numbers of the subscriptions that ask for it."""
-    ids: pa.LargeStringArray
-    """By number: the id of a subscription."""
-    holders: pa.LargeStringArray
-    """By number: who holds it."""
+    index: Index
+    resolution: Resolution
+    """From the index's sets to queries."""
+    roster: Roster
+    """From queries to subscriptions."""
     canonical: pa.LargeStringArray
     """By query."""
     terms: pa.LargeStringArray
@@ -92,23 +90,25 @@ class Compiled:
         table = Conjunctions(lexicon)
         sets, checks = table.prepare(asked.queries)
         sizes = [len(query.conjunctions) for query in asked.queries]
-        table.append(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), checks)
+        owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         settled, _ = Settled.build(sets, np.arange(sets.rows, dtype=np.int32), index_class)
+        order = _in_order_of_sets(owners, settled.entries)
+        numbers = np.empty_like(order)
+        numbers[order] = np.arange(len(order), dtype=np.int32)
+        table.append(numbers[owners], checks)
         return cls(
             analyzer.profile,
-            settled,
-            table.verification,
-            grouped(asked.query_of, np.arange(len(asked.ids), dtype=np.int32), len(asked.queries)),
-            asked.ids,
-            asked.holders,
-            strings(query.canonical for query in asked.queries),
+            settled.index,
+            Resolution.of(settled.entries, table.verification, len(order)),
+            Roster.of(asked.ids, asked.holders, numbers[asked.query_of], len(order)),
+            strings(asked.queries[number].canonical for number in order),
             strings(lexicon.vocabulary),
             strings(lexicon.surfaces),
         )
 
     def __len__(self) -> int:
         """Return the number of subscriptions."""
-        return len(self.ids)
+        return len(self.roster)
 
     @property
     def n_queries(self) -> int:
@@ -131,25 +131,24 @@ class Compiled:
     def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
         """Match posts against all subscriptions, as `Matcher.match` does."""
         batch = read_posts(posts, self.lexicon, sequences=len(self.surfaces) > 0, **columns)
-        proposed = self.conjunctions.match(batch.terms)
-        queries = self.verification.queries(proposed.sets, batch, len(self.terms), self.n_queries)
-        return Found(self, posts, columns, batch, queries, proposed.visited, len(proposed.sets.values))
+        found = self.index.match(batch.terms)
+        queries, candidates = self.resolution.queries(found.sets, batch, len(self.terms))
+        return Found(self, posts, columns, batch, queries, found.visited, candidates)
 
     def subscriptions_of(self, queries: Csr) -> Csr:
         """Replace the queries of every row by the subscriptions that ask for them."""
-        return expanded(queries, self.subscribers)
+        return self.roster.subscriptions(queries)
 
     def subscription_id(self, number: int) -> str:
         """The id of a subscription."""
-        return str(self.ids[int(number)].as_py())
+        return str(self.roster.names[2 * int(number)].as_py())
 
     def query_of(self, subscription: str) -> int:
-        """The number of the query a subscription asks for. Linear: meant for looking at one match."""
-        number = pc.index(self.ids, subscription).as_py()
+        """The number of the query a subscription asks for."""
+        number = int(self.roster.numbers(strings([subscription]))[0])
         if number < 0:
             raise ConfigError(f"there is no subscription {subscription!r}")
-        place = int(np.flatnonzero(self.subscribers.values == number)[0])
-        return int(np.searchsorted(self.subscribers.offsets, place, side="right")) - 1
+        return self.roster.query_of(number)
 
     def why(self, query: int, post: PostView) -> Reason | None:
         """Say which conjunction of a query the post satisfies, and by which spans of its text; None if it does not."""
@@ -159,24 +158,26 @@ class Compiled:
         """Write everything as one Arrow IPC file, whole or not at all."""
         about = {
             "profile": {**asdict(self.profile), "stop_words": sorted(self.profile.stop_words)},
-            "index": self.conjunctions.index.name,
+            "index": self.index.name,
         }
+        verification = self.resolution.verification
         arrays: dict[str, NDArray[Any]] = {
-            **{f"index.{name}": array for name, array in self.conjunctions.index.arrays.items()},
-            **_csr_arrays("entries", self.conjunctions.entries),
-            **_csr_arrays("subscribers", self.subscribers),
-            "query_of": self.verification.query_of,
-            "check_of": self.verification.check_of,
-            "check_words": self.verification.checks.words,
-            "regions": self.verification.checks.regions,
+            **{f"index.{name}": array for name, array in self.index.arrays.items()},
+            "direct": self.resolution.direct,
+            **_csr_arrays("conjunctions", self.resolution.conjunctions),
+            "query_of": verification.query_of,
+            "check_of": verification.check_of,
+            "check_words": verification.checks.words,
+            "regions": verification.checks.regions,
+            "bounds": self.roster.bounds,
+            "by_id": self.roster.by_id,
+            **string_arrays("names", self.roster.names),
             **string_arrays("about", strings([json.dumps(about)])),
-            **string_arrays("ids", self.ids),
-            **string_arrays("holders", self.holders),
             **string_arrays("canonical", self.canonical),
             **string_arrays("terms", self.terms),
             **string_arrays("surfaces", self.surfaces),
         }
-        write_segment(path, _KIND, arrays, {"n_terms": self.conjunctions.index.n_terms})
+        write_segment(path, _KIND, arrays, {"n_terms": self.index.n_terms})
 
     @classmethod
     def open(cls, path: Path | str, *, verify: bool = True) -> Self:
@@ -187,13 +188,27 @@ class Compiled:
         of_index = {name.removeprefix("index."): a for name, a in arrays.items() if name.startswith("index.")}
         index = index_named(about["index"])(of_index, numbers["n_terms"])
         checks = CheckArrays(arrays["check_words"], arrays["regions"])
+        verification = Verification(arrays["query_of"], arrays["check_of"], checks)
+        canonical, terms, surfaces = (read_strings(arrays, name) for name in ("canonical", "terms", "surfaces"))
+        conjunctions = _read_csr(arrays, "conjunctions")
         return cls(
             Profile(**profile),
-            Settled(index, _read_csr(arrays, "entries")),
-            Verification(arrays["query_of"], arrays["check_of"], checks),
-            _read_csr(arrays, "subscribers"),
-            *(read_strings(arrays, name) for name in ("ids", "holders", "canonical", "terms", "surfaces")),
+            index,
+            Resolution(arrays["direct"], conjunctions, verification, len(canonical)),
+            Roster(arrays["bounds"], read_strings(arrays, "names"), arrays["by_id"]),
+            canonical,
+            terms,
+            surfaces,
         )
+
+
+def _in_order_of_sets(owners: Int32, conjunctions: Csr) -> Int32:
+    """Return the queries in the order of their first sets: what an index finds together then lies together."""
+    set_of = np.empty(len(owners), np.int64)
+    set_of[conjunctions.values] = np.repeat(np.arange(conjunctions.rows), np.diff(conjunctions.offsets))
+    first = np.full(int(owners.max(initial=-1)) + 1, conjunctions.rows, np.int64)
+    np.minimum.at(first, owners, set_of)
+    return np.argsort(first, kind="stable").astype(np.int32)
 
 
 def _csr_arrays(name: str, rows: Csr) -> dict[str, NDArray[Any]]:
