@@ -3,7 +3,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.csr import Csr
+from tidegate.csr import from_rows
 from tidegate.index.roster import Roster, gathered
 
 IDS = st.lists(st.text(max_size=6), unique=True, max_size=12)
@@ -18,7 +18,7 @@ def test_a_roster_leads_from_queries_to_names_and_back(ids: list[str], data: st.
     query_of = np.array([data.draw(st.integers(0, 4)) for _ in ids], np.int32)
     roster = Roster.of(large(ids), large([f"holder of {text}" for text in ids]), query_of, 5)
     asked = [data.draw(st.lists(st.integers(0, 4), unique=True)) for _ in range(3)]
-    queries = Csr(np.cumsum([0, *map(len, asked)]), np.array(sum(asked, []), np.int32))
+    queries = from_rows(asked)
     found = roster.subscriptions(queries)
     for row, wanted in enumerate(asked):
         numbers = found.row(row)

@@ -36,7 +36,7 @@ from tidegate.query.reason import Reason, explain
 from tidegate.query.semantics import PostView
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
-from tidegate.text.posts import read_posts
+from tidegate.text.posts import Posts, read_posts
 from tidegate.text.profile import Profile
 from tidegate.text.vocabulary import Vocabulary
 
@@ -131,6 +131,10 @@ class Compiled:
     def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
         """Match posts against all subscriptions, as `Matcher.match` does."""
         batch = read_posts(posts, self.lexicon, sequences=len(self.surfaces) > 0, **columns)
+        return self.match_read(batch, posts, **columns)
+
+    def match_read(self, batch: Posts, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
+        """Match posts that were read into the ids of `terms` and `surfaces` already."""
         found = self.index.match(batch.terms)
         queries, candidates = self.resolution.queries(found.sets, batch, len(self.terms))
         return Found(self, posts, columns, batch, queries, found.visited, candidates)

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr
+from tidegate.index.common_reading import CommonReading, View
 from tidegate.index.compiled import Compiled
 from tidegate.index.found import Found
 from tidegate.route.plan import Plan
@@ -22,6 +23,7 @@ from tidegate.store.cover import Cover, cover_at
 from tidegate.store.files import Files
 from tidegate.store.level import Level, open_router, open_segment
 from tidegate.store.table import Table
+from tidegate.text.analyzer import Analyzer
 
 Alive = NDArray[np.bool_]
 _Opened = TypeVar("_Opened")
@@ -41,18 +43,20 @@ class Part(NamedTuple):
 class Standing:
     """The subscriptions of one matcher at one version."""
 
-    levels: list[tuple[Compiled, Alive | None]]
+    reading: CommonReading
+    levels: list[tuple[Compiled, View, Alive | None]]
 
     def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Iterator[Part]:
         """Match posts against all of them, level by level; a subscription lives in one level."""
-        for compiled, alive in self.levels:
-            found = compiled.match(posts, **columns)
+        read = self.reading.read(posts, **columns)
+        for compiled, view, alive in self.levels:
+            found = compiled.match_read(view(read), posts, **columns)
             subscriptions = found.subscriptions if alive is None else living(found.subscriptions, alive)
             yield Part(compiled, found, subscriptions)
 
     def __len__(self) -> int:
         """Return the number of subscriptions."""
-        return sum(len(c) if alive is None else int(np.count_nonzero(alive)) for c, alive in self.levels)
+        return sum(len(c) if alive is None else int(np.count_nonzero(alive)) for c, _, alive in self.levels)
 
 
 class Opener:
@@ -65,20 +69,21 @@ class Opener:
         self._covers: OrderedDict[tuple[int, int], Cover] = OrderedDict()
         self._segments: OrderedDict[str, Compiled] = OrderedDict()
         self._routers: OrderedDict[str, Router] = OrderedDict()
+        self._readings: dict[tuple[int, int], _Readings] = {}
 
     def standing(self, version: int, plan: Plan, matcher: int = 0) -> Standing:
         """The subscriptions of a matcher at a version."""
         cover = self.cover(version, plan)
-        return Standing(
-            [
-                (
-                    compiled := self._segment(level, matcher, plan),
-                    _alive(len(compiled), cover.dead.get(level.segment(matcher))),
-                )
-                for level in cover.levels
-                if matcher in level.matchers
-            ]
-        )
+        levels = [level for level in cover.levels if matcher in level.matchers]
+        names = [level.segment(matcher) for level in levels]
+        opened = [self._segment(level, matcher, plan) for level in levels]
+        readings = self._readings.get((plan.version, matcher))
+        # What was learned is kept until there is a new main level, whose vocabulary will have all the words again.
+        if readings is None or readings.main != names[:1]:
+            readings = self._readings[plan.version, matcher] = _Readings(names[:1])
+        views = [readings.view(name, compiled) for name, compiled in zip(names, opened, strict=True)]
+        alive = [_alive(len(compiled), cover.dead.get(name)) for name, compiled in zip(names, opened, strict=True)]
+        return Standing(readings.reading, list(zip(opened, views, alive, strict=True)))
 
     def routers(self, version: int, plan: Plan) -> list[Router]:
         """The routers of a version, one for each of its levels."""
@@ -98,6 +103,20 @@ class Opener:
             level.segment(matcher),
             lambda: open_segment(self.table, self.files, level, matcher, plan),
         )
+
+
+class _Readings:
+    """The common reading of a main level and of whatever is added to it."""
+
+    def __init__(self, main: list[str]) -> None:
+        self.main = main
+        self.reading = CommonReading(Analyzer().profile)
+        self._views: dict[str, View] = {}
+
+    def view(self, segment: str, compiled: Compiled) -> View:
+        if segment not in self._views:
+            self._views[segment] = self.reading.add(compiled)
+        return self._views[segment]
 
 
 def _kept(opened: OrderedDict[Any, _Opened], key: Any, make: Any) -> _Opened:

@@ -1,0 +1,87 @@
+"""Reading posts once for several sets of compiled subscriptions, each with a vocabulary of its own.
+
+Reading text costs more than matching it against a small set: a store with a main level and a tail must not do it twice.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from tidegate.csr import Csr, Int32
+from tidegate.index.compiled import Compiled
+from tidegate.text.analyzer import Analyzer
+from tidegate.text.lexicon import Lexicon
+from tidegate.text.posts import Posts, read_posts
+from tidegate.text.profile import Profile
+
+
+class View(NamedTuple):
+    """How one of the sets sees what was read: by common id its own, or -1."""
+
+    terms: Int32
+    surfaces: Int32
+
+    @classmethod
+    def of(cls, terms: Int32, surfaces: Int32) -> Self:
+        """Turn around what leads from own ids to common ones."""
+        return cls(_inverse(terms), _inverse(surfaces))
+
+    def __call__(self, posts: Posts) -> Posts:
+        """Return the posts in its own ids."""
+        surfaces = posts.surfaces and Csr(posts.surfaces.offsets, _mapped(posts.surfaces.values, self.surfaces))
+        return replace(posts, terms=_kept(posts.terms, self.terms), surfaces=surfaces)
+
+
+class CommonReading:
+    """Grows with the sets it reads for; belongs to one thread. The set that is added first is seen fastest."""
+
+    def __init__(self, profile: Profile) -> None:
+        """Read by a profile, which all sets must share."""
+        self.profile = profile
+        self._lexicon = Lexicon(Analyzer(profile))
+        self._sequences = False
+
+    def add(self, compiled: Compiled) -> View:
+        """Read for one more set from now on; return how it sees what is read."""
+        terms = self._lexicon.add_terms(compiled.terms.to_pylist())
+        surfaces = np.array([self._lexicon.surface_id(word) for word in compiled.surfaces.to_pylist()], np.int32)
+        self._sequences |= len(surfaces) > 0
+        return View.of(terms, surfaces)
+
+    def read(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Posts:
+        """Read posts, named as for `read_posts`, into common ids."""
+        return read_posts(posts, self._lexicon, sequences=self._sequences, **columns)
+
+
+def _inverse(common: Int32) -> Int32:
+    own = np.full(int(common.max(initial=-1)) + 1, -1, np.int32)
+    own[common] = np.arange(len(common), dtype=np.int32)
+    return own
+
+
+@njit(cache=True, nogil=True)
+def _kept(terms: Csr, own: Int32) -> Csr:
+    """Replace ids by a set's own, and leave out those it does not have."""
+    offsets = np.zeros_like(terms.offsets)
+    values = np.empty_like(terms.values)
+    end = 0
+    for row in range(len(offsets) - 1):
+        for i in range(terms.offsets[row], terms.offsets[row + 1]):
+            term = terms.values[i]
+            if term < len(own) and own[term] >= 0:
+                values[end] = own[term]
+                end += 1
+        offsets[row + 1] = end
+    return Csr(offsets, values[:end])
+
+
+@njit(cache=True, nogil=True)
+def _mapped(surfaces: Int32, own: Int32) -> Int32:
+    """Replace ids by a set's own; what it does not know is -1."""
+    mapped = np.empty_like(surfaces)
+    for i in range(len(surfaces)):
+        mapped[i] = own[surfaces[i]] if 0 <= surfaces[i] < len(own) else np.int32(-1)
+    return mapped
