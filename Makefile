@@ -25,10 +25,11 @@ format: $(STAMP) ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix src tests
 	$(BIN)/ruff format src tests
 
-bench: $(STAMP) ## every benchmark at SCALE (small, paper or max); JSON and plots go to out/
+bench: $(STAMP) java ## every benchmark at SCALE (small, paper or max); JSON and plots go to out/
 	mkdir -p out
 	$(BIN)/tidegate bench text --scale $(SCALE) --json out/text-$(SCALE).json
 	$(BIN)/tidegate bench index --scale $(SCALE) --json out/index-$(SCALE).json --plot out/index-$(SCALE).png
+	$(BIN)/tidegate bench pipeline --scale $(SCALE) --json out/pipeline-$(SCALE).json
 
 java: ## make sure that Java 17 or newer is here
 	@scripts/ensure-java

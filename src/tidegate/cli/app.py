@@ -3,13 +3,17 @@
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from tidegate.cli import subscriptions as subscription_commands
 from tidegate.errors import TidegateError
+
+if TYPE_CHECKING:
+    from tidegate.store.store import Store
 
 app = typer.Typer(
     name="tidegate",
@@ -18,6 +22,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(subscription_commands.app, name="subscriptions")
+
+_STORE = typer.Option(envvar="TIDEGATE_STORE", help="The folder or address of the subscriptions.")
 
 
 def _show_version(wanted: bool) -> None:
@@ -36,14 +43,16 @@ def _options(
 
 @app.command()
 def demo(
-    subscriptions: Annotated[int, typer.Option(min=1, help="Generated subscriptions to register.")] = 100_000,
-    posts: Annotated[int, typer.Option(min=1, help="Generated posts to match.")] = 200_000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same demonstration.")] = 1,
+    subscriptions: Annotated[int, typer.Option(min=1, help="Generated subscriptions to make.")] = 100_000,
+    posts_per_second: Annotated[int, typer.Option(min=1, help="How fast the synthetic microblog writes.")] = 2_000,
+    seconds: Annotated[float, typer.Option(min=5, max=600, help="How long the stream runs.")] = 45.0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same posts and subscriptions.")] = 1,
+    into: Annotated[Path, typer.Option(help="Where the store and the matches go.")] = Path("tidegate-demo"),
 ) -> None:
-    """Match a stream of generated posts against generated subscriptions, and show what matched and why."""
-    from tidegate.cli.demonstration import demonstrate
+    """Run the main job for a minute: a synthetic microblog on local Spark, and subscribers who come and go."""
+    from tidegate.cli.demonstration import Demo, demonstrate
 
-    demonstrate(Console(), subscriptions, posts, seed)
+    demonstrate(Console(), Demo(into, subscriptions, posts_per_second, seconds, seed))
 
 
 @app.command()
@@ -77,6 +86,89 @@ def bench(
     # Tables have many columns: only a terminal is a reason to squeeze them.
     console = Console(width=None if sys.stdout.isatty() else 160)
     run_bench(console, name, scale, seed, json_path=json, plot_path=plot, posts=posts)
+
+
+@app.command()
+def run(
+    posts: Annotated[str, typer.Option(help="Where posts come from, as in: parquet:posts/, kafka://HOST:PORT/TOPIC.")],
+    matches: Annotated[str, typer.Option(help="Where matches go, as in: delta:matches/, json:matches/, console:.")],
+    store: Annotated[str, _STORE] = "subscriptions",
+    checkpoint: Annotated[str | None, typer.Option(help="Where to keep how far the job is; beside the store.")] = None,
+    trigger: Annotated[str, typer.Option(help="How often a batch starts, as in 500ms; 0: without a pause.")] = "1s",
+    once: Annotated[bool, typer.Option("--once", help="Take the posts that are there, and end.")] = False,
+    plan: Annotated[str | None, typer.Option(help="How matching is spread: replicate, or hash:N.")] = None,
+    id: Annotated[str, typer.Option(help="The column with a post's id.")] = "id",  # noqa: A002
+    text: Annotated[str, typer.Option(help="The column with its text.")] = "text",
+    author: Annotated[str | None, typer.Option(help="The column with its author.")] = None,
+    lang: Annotated[str | None, typer.Option(help="The column with its language.")] = None,
+    lat: Annotated[str | None, typer.Option(help="The column with its degrees north.")] = None,
+    lon: Annotated[str | None, typer.Option(help="The column with its degrees east.")] = None,
+    carry: Annotated[str | None, typer.Option(help="The columns that matches keep, as in: id,text; or all.")] = None,
+    schema: Annotated[str | None, typer.Option(help="The columns of posts, as in: 'id string, text string'.")] = None,
+    metrics_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Serve Prometheus metrics on this port of loopback; 0: do not.")
+    ] = 0,
+    master: Annotated[str, typer.Option(help="Where Spark runs, as in: local[4], spark://HOST:PORT.")] = "local[*]",
+    conf: Annotated[list[str] | None, typer.Option(help="A setting of Spark, name=value; any number.")] = None,
+    for_: Annotated[float | None, typer.Option("--for", min=0, help="Stop after so many seconds.")] = None,
+) -> None:
+    """Match posts as they come, until it is stopped: by Ctrl-C, a signal, or its own time."""
+    from tidegate.cli import running
+    from tidegate.route.plan import Plan
+    from tidegate.spark.columns import Columns
+    from tidegate.spark.job import Job, usual_checkpoint
+    from tidegate.spark.run import Settings
+
+    opened = _existing(store)
+    settings = Settings(
+        checkpoint or usual_checkpoint(opened, posts, matches),
+        running.seconds(trigger),
+        once,
+        Columns(id, text, author, lang, lat, lon),
+        None if carry is None else tuple(name.strip() for name in carry.split(",")),
+    )
+    job = Job(
+        posts,
+        matches,
+        opened,
+        settings,
+        schema,
+        None if plan is None else Plan.parse(plan),
+        {"spark.master": master, **running.settings(conf or ())},
+        metrics_port or None,
+        for_,
+    )
+    running.run(Console(), job)
+
+
+@app.command()
+def status(
+    store: Annotated[str, _STORE] = "subscriptions",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    letters: Annotated[int, typer.Option(min=0, help="So many of the last dead letters are shown.")] = 3,
+    feeds: Annotated[Path | None, typer.Option(help="The state folder of feeds: show how each fares.")] = None,
+) -> None:
+    """Show a store: its subscriptions, plan and segments, the jobs on it, and what was set aside."""
+    from json import dumps
+
+    from tidegate.cli.status import show_status, status_of
+
+    about = status_of(_existing(store), letters, feeds)
+    if json:
+        typer.echo(dumps(about, indent=2))
+    else:
+        show_status(Console(width=None if sys.stdout.isatty() else 160), about)
+
+
+def _existing(where: str) -> "Store":
+    """Open a store that must be there: one made by mistake would be empty, and nothing would ever match."""
+    from tidegate.errors import StoreError
+    from tidegate.store.store import Store
+
+    try:
+        return Store.open(where, create=False)
+    except StoreError as error:
+        raise StoreError(f"{error}; name the store by --store, or make it: tidegate subscriptions add") from error
 
 
 def main() -> None:

@@ -1,102 +1,190 @@
-"""`tidegate demo`: a stream of generated posts against generated subscriptions, in this process."""
+"""`tidegate demo`: the main job for a minute, with a synthetic microblog and subscribers who come and go."""
 
+import shutil
 import time
-from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
 
-import numpy as np
 import pyarrow as pa
 from rich.console import Console
-from rich.progress import Progress
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from tidegate.cli.explanation import marked
-from tidegate.index.found import Found
-from tidegate.index.matcher import Matcher
-from tidegate.workload.posts import posts as generated_posts
-from tidegate.workload.searches import saved_searches
+from tidegate.cli.interests import interests
+from tidegate.errors import ConfigError
+from tidegate.query.parse import parse
+from tidegate.query.reason import explain
+from tidegate.query.semantics import PostView
+from tidegate.spark.job import Job, run_job
+from tidegate.spark.metrics import Figures
+from tidegate.spark.run import Settings
+from tidegate.store.location import Location
+from tidegate.store.match_table import MatchTable
+from tidegate.store.store import Store
+from tidegate.text.analyzer import Analyzer
 
-_BATCH = 10_000
 _SHOWN = 8
 _SIGNS = (" OR ", "-", '"', "*", "#", "@", "from:", "in:", "near:")  # by which forms of queries are told apart
+_MARK = ".tidegate-demo"
+_CHANGES_PER_S = 20
+_EVERY_S = 5.0
 
 
-def demonstrate(console: Console, n_subscriptions: int, n_posts: int, seed: int) -> None:
-    """Register, match, and show what matched, why, and how fast."""
-    with console.status("getting ready (a first run compiles for some seconds)"):
-        matcher = Matcher()
-        matcher.match(generated_posts(1, seed))
-    _register(console, matcher, saved_searches(n_subscriptions, seed))
-    stream = generated_posts(n_posts, seed + 1)
-    with console.status("compiling what phrases and places need"):
-        matcher.match(stream.slice(0, 1))
-    popular: Counter[int] = Counter()
-    n_matches, n_queries, seconds = 0, 0, 0.0
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("matching posts", total=n_posts)
-        for start in range(0, n_posts, _BATCH):
-            batch = stream.slice(start, _BATCH)
-            begun = time.perf_counter()
-            found = matcher.match(batch)
-            n_matches += len(found.subscriptions.values)
-            seconds += time.perf_counter() - begun
-            n_queries += len(found.queries.values)
-            numbers, counts = np.unique(found.queries.values, return_counts=True)
-            popular.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
-            if start == 0:
-                _show_matches(progress.console, matcher, found)
-            progress.advance(task, batch.num_rows)
-    _show_popular(console, matcher, popular)
-    console.print(
-        f"[bold]{n_posts:,}[/] posts against [bold]{len(matcher):,}[/] subscriptions ({matcher.n_queries:,} distinct"
-        f" queries): [bold]{n_matches:,}[/] matches of {n_queries:,} distinct queries in {seconds:.1f} s,"
-        f" [bold]{n_posts / seconds:,.0f}[/] posts a second on one core"
+@dataclass(frozen=True)
+class Demo:
+    """What is demonstrated."""
+
+    folder: Path
+    subscriptions: int
+    posts_per_s: int
+    seconds: float
+    seed: int
+
+
+def demonstrate(console: Console, demo: Demo) -> None:
+    """Subscribe, stream, match, and show what matched, why, and how fast."""
+    _make_room(demo.folder)
+    with console.status("making up subscriptions (a first run compiles for some seconds)"):
+        asked = interests(demo.subscriptions, demo.seed)
+    store = Store.open(demo.folder / "subscriptions")
+    with console.status("storing and indexing them"):
+        begun = time.perf_counter()
+        store.apply(asked)
+        store.opener.cover(store.version, store.plans.newest())
+    console.print(f"{asked.num_rows:,} subscriptions stored and indexed in {time.perf_counter() - begun:.1f} s")
+    job = Job(
+        posts=f"microblog:?seed={demo.seed}&rowsPerSecond={demo.posts_per_s}",
+        matches=f"delta:{demo.folder / 'matches'}",
+        store=store,
+        settings=Settings(checkpoint=str(demo.folder / "checkpoint")),
+        seconds=demo.seconds,
     )
-    matcher.close()
+    console.print(f"starting Spark; the stream runs for {demo.seconds:.0f} s")
+    visitors = _Visitors(store, asked)
+    with _board(console, visitors) as board, visitors:
+        figures = run_job(job, board, lambda _: None)
+    _show_matches(console, store, MatchTable(Location.of(demo.folder / "matches")))
+    _show_summary(console, demo, figures, visitors, store.subscriptions().num_rows)
+    if figures.total.posts == 0:
+        raise ConfigError("no post was matched in the time given: give --seconds more")
 
 
-def _register(console: Console, matcher: Matcher, searches: pa.Table) -> None:
-    begun = time.perf_counter()
-    refused = 0
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("registering subscriptions", total=searches.num_rows)
-        for start in range(0, searches.num_rows, _BATCH):
-            batch = searches.slice(start, _BATCH)
-            ids = [str(number) for number in batch["id"].to_pylist()]
-            refusals = matcher.subscribe_many(ids, batch["query"].to_pylist())
-            for refusal in refusals[: max(0, 3 - refused)]:
-                progress.console.print(Text(f"refused: {refusal.error}", "yellow"))
-            refused += len(refusals)
-            progress.advance(task, batch.num_rows)
-    matcher.merge()
-    seconds = time.perf_counter() - begun
-    console.print(
-        f"registered [bold]{len(matcher):,}[/] subscriptions in {seconds:.1f} s, {refused:,} refused;"
-        f" they ask {matcher.n_queries:,} distinct queries"
-    )
+class _Visitors:
+    """People who subscribe and leave again while the stream runs. One change is one call, durable when it returns."""
+
+    def __init__(self, store: Store, asked: pa.Table) -> None:
+        self._store = store
+        self._queries = asked.column("query").slice(0, 1_000).to_pylist()
+        self._there: list[str] = []
+        self._stop = Event()
+        self._thread = Thread(target=self._come_and_go, name="visitors", daemon=True)
+        self.came = self.left = 0
+
+    def __enter__(self) -> "_Visitors":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _come_and_go(self) -> None:
+        while not self._stop.wait(1 / _CHANGES_PER_S):
+            query = self._queries[self.came % len(self._queries)]
+            self._there.append(self._store.subscribe(f"visitor{self.came}", query))
+            self.came += 1
+            if self.came % 2 == 0:
+                self._store.unsubscribe(self._there.pop(0))
+                self.left += 1
 
 
-def _show_matches(console: Console, matcher: Matcher, found: Found) -> None:
-    """Print the first match of each form of query that the batch has."""
-    table = Table("post", "query", title="Some matches, and why", title_justify="left", show_lines=True)
+@contextmanager
+def _board(console: Console, visitors: _Visitors) -> Iterator["_Board"]:
+    with Live(console=console, refresh_per_second=4, transient=False) as live:
+        yield _Board(console, live if console.is_terminal else None, visitors)
+
+
+class _Board:
+    """The live table: on a terminal it is written over, elsewhere a line is added now and then."""
+
+    def __init__(self, console: Console, live: Live | None, visitors: _Visitors) -> None:
+        self._console, self._live, self._visitors = console, live, visitors
+        self._told = time.monotonic()
+
+    def __call__(self, figures: Figures) -> None:
+        rows = list(self._rows(figures))
+        if self._live is not None:
+            table = Table(title="Tidegate", title_justify="left", show_header=False)
+            for name, value in rows:
+                table.add_row(name, value)
+            self._live.update(table)
+        elif figures.batches and time.monotonic() - self._told >= _EVERY_S:
+            self._told = time.monotonic()
+            self._console.print(" · ".join(f"{name} {value}" for name, value in rows), soft_wrap=True)
+
+    def _rows(self, figures: Figures) -> Iterator[tuple[str, str]]:
+        progress = figures.progress
+        # A rate is over the time from one batch to the next, which is what a trigger leaves of it.
+        seconds = max(progress.seconds, 1.0) if progress else None
+        yield "batch", f"{figures.batch:,}"
+        yield "posts", f"{figures.total.posts:,}"
+        yield "posts/s", "–" if seconds is None else f"{figures.last.posts / seconds:,.0f}"
+        yield "matches", f"{figures.total.matches:,}"
+        yield "matches/s", "–" if seconds is None else f"{figures.last.matches / seconds:,.0f}"
+        yield "lag", "–" if progress is None or progress.lag is None else f"{progress.lag.waiting:,} posts"
+        yield "latency", "–" if figures.latency_s is None else f"{figures.latency_s:.2f} s"
+        yield "came and left", f"{self._visitors.came:,} and {self._visitors.left:,}"
+
+
+def _show_matches(console: Console, store: Store, matches: MatchTable) -> None:
+    """Print a match of each form of query that there is among some."""
+    analyzer = Analyzer()
+    rows = matches.sample(5_000)
+    ids = rows.column("subscription").combine_chunks().unique()
+    queries = store.table.newest(ids, store.version, ["id", "query"])
+    query_of = dict(zip(queries.column("id").to_pylist(), queries.column("query").to_pylist(), strict=True))
+    table = Table("post", "subscriber", "query", title="Some matches, and why", title_justify="left", show_lines=True)
     shown: set[tuple[str, ...]] = set()
-    for row in range(found.queries.rows):
-        if len(shown) == _SHOWN:
-            break
-        for query in found.queries.row(row).tolist():
-            canonical = matcher.canonical(query)
-            form = tuple(sign for sign in _SIGNS if sign in canonical)
-            if form not in shown:
-                shown.add(form)
-                post = found.post(row)
-                reason = matcher.why(query, post)
-                table.add_row(marked(post.text, reason) if reason else post.text, Text(canonical))
-                break
+    for row in rows.to_pylist():
+        query = query_of.get(row["subscription"])
+        if query is None:
+            continue  # a visitor who has left
+        form = tuple(sign for sign in _SIGNS if sign in query)
+        if form in shown or len(shown) == _SHOWN:
+            continue
+        shown.add(form)
+        post = PostView(row["text"], row["author"], row["lang"], row["lat"], row["lon"])
+        reason = explain(parse(query, analyzer), post, analyzer)
+        table.add_row(marked(post.text, reason) if reason else post.text, row["subscriber"], Text(query))
     console.print(table)
 
 
-def _show_popular(console: Console, matcher: Matcher, popular: Counter[int]) -> None:
-    table = Table("query", "posts", title="Queries that matched most", title_justify="left")
-    for query, n_posts in popular.most_common(5):
-        table.add_row(Text(matcher.canonical(query)), f"{n_posts:,}")
-    console.print(table)
+def _show_summary(console: Console, demo: Demo, figures: Figures, visitors: _Visitors, living: int) -> None:
+    total = figures.total
+    console.print(
+        f"[bold]{total.posts:,}[/] posts against [bold]{living:,}[/] subscriptions in {figures.batches:,} batches:"
+        f" [bold]{total.matches:,}[/] matches; {visitors.came:,} subscriptions were made and {visitors.left:,} removed"
+        " meanwhile",
+        soft_wrap=True,
+    )
+    console.print(
+        f"matches: {demo.folder / 'matches'} (a Delta table)\nsubscriptions: {demo.folder / 'subscriptions'}"
+        f"\nlook around: tidegate status --store {demo.folder / 'subscriptions'}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _make_room(folder: Path) -> None:
+    """Start from nothing, but never remove what is not a demonstration's."""
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / _MARK).exists():
+            raise ConfigError(f"{folder} is not empty: name another folder by --into")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _MARK).touch()

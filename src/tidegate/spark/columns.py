@@ -3,18 +3,39 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, StringType, StructType
 
 from tidegate.errors import ConfigError
 
 CORRUPT = "_corrupt_record"
 """Where Spark's readers put what they cannot decode, if the schema has such a column."""
 
-MATCH = (StructField("subscription", StringType()), StructField("subscriber", StringType()))
-"""What a match adds to its post."""
-
 MATCHER = "_matcher"
 """By which matcher a post is to be seen, between routing and matching."""
+
+COUNTS = "_counts"
+"""What the router has counted, on its way through the matchers."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What matches look like."""
+
+    per_post: bool = False
+    """One row for a post with all its matches, instead of one for each match."""
+    subscribers: bool = True
+    """Whether matches name the subscribers."""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that matches add to those of their post."""
+        names = ["subscription", "subscriber"] if self.subscribers else ["subscription"]
+        return [f"{name}s" for name in names] if self.per_post else names
+
+    @property
+    def lists(self) -> list[str]:
+        """What they are called while a post's matches are still together: lists, of which the ids are the last."""
+        return ["subscribers", "subscriptions"] if self.subscribers else ["subscriptions"]
 
 
 @dataclass(frozen=True)
@@ -56,11 +77,12 @@ class Columns:
         return [self.id, *self.read.values()]
 
 
-def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None) -> list[str]:
+def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None, shape: Shape) -> list[str]:
     """The columns of a post that its matches have: all, or those named; the id in any case."""
-    taken = {field.name for field in MATCH} & set(schema.names)
+    # To Spark, names that differ in case are the same.
+    taken = [name for name in schema.names if name.lower() in (*shape.names, *shape.lists, MATCHER, COUNTS)]
     if taken:
-        raise ConfigError(f"posts have a column {min(taken)!r}, which matches add themselves: rename it first")
+        raise ConfigError(f"posts have a column {taken[0]!r}, which matching adds itself: rename it first")
     if carry is None:
         return [name for name in schema.names if name != CORRUPT]
     for name in carry:

@@ -1,7 +1,7 @@
 """What a stage counts while it works, and how the counts leave a Python worker: as rows that are no matches.
 
-Spark's `observe` sees every row of a micro-batch; a row without a subscription carries counts in its subscriber's place
-and goes no further. So counting costs no second pass, no column, and nothing outside Spark.
+Spark's `observe` sees every row of a micro-batch; a row without a post carries counts in its matches' place and goes
+no further. So counting costs no second pass, no column, and nothing outside Spark.
 """
 
 import json
@@ -57,18 +57,17 @@ class Counts:
 
 
 def count_row(counts: Counts, schema: pa.Schema) -> pa.RecordBatch:
-    """Return counts as a batch of one row of the match schema."""
-    columns = [
-        pa.array([counts.to_json()], wanted.type) if wanted.name == "subscriber" else pa.nulls(1, wanted.type)
-        for wanted in schema
-    ]
+    """Return counts as a batch of one row of a schema whose last column is a list of texts."""
+    columns = [pa.nulls(1, wanted.type) for wanted in schema]
+    columns[-1] = pa.array([[counts.to_json()]], schema[-1].type)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def observed(rows: DataFrame, observation: Observation | str = OBSERVATION) -> DataFrame:
-    """Let Spark observe the counts, and pass on the matches alone."""
-    is_count = F.col("subscription").isNull()
-    lines: Column = F.string_agg(F.when(is_count, F.col("subscriber")), F.lit("\n")).alias("counts")
+def observed(rows: DataFrame, post: str, observation: Observation | str = OBSERVATION) -> DataFrame:
+    """Let Spark observe the counts, and pass on the matches alone; `post` is the column with the posts' ids."""
+    is_count = F.col(post).isNull()
+    line = F.element_at(rows.columns[-1], 1)
+    lines: Column = F.string_agg(F.when(is_count, line), F.lit("\n")).alias("counts")
     return rows.observe(observation, lines).where(~is_count)
 
 

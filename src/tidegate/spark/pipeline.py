@@ -8,13 +8,16 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
+from tidegate.errors import ConfigError
 from tidegate.spark import worker
-from tidegate.spark.columns import CORRUPT, MATCH, MATCHER, Columns, carried
+from tidegate.spark.columns import CORRUPT, COUNTS, MATCHER, Columns, Shape, carried
 from tidegate.spark.counts import observed
 from tidegate.store.pins import Pin
 from tidegate.store.store import Store
+
+_LIST = ArrayType(StringType())
 
 
 def match(
@@ -28,20 +31,28 @@ def match(
     lat: str | None = None,
     lon: str | None = None,
     carry: Sequence[str] | None = None,
+    subscribers: bool = True,
+    per: str = "match",
     at: Pin | None = None,
 ) -> DataFrame:
     """Return one row per match: the post's columns, and `subscription` and `subscriber`.
 
     Posts may be a batch or a stream. The columns with a post's text, author and so on have the names given, or the
-    usual ones if there are such columns. `carry` names the columns of a post that matches keep (default: all); the
-    fewer, the faster. Posts that cannot be matched (no id, no text, a place that is not on Earth) are set aside in the
-    store's dead letters.
+    usual ones if there are such columns. `carry` names the columns of a post that matches keep (default: all), and
+    `subscribers` says whether subscribers are named: the less, the faster. With `per="post"`, a post that matches is
+    one row, with arrays `subscriptions` and `subscribers` (one row for each matcher it visits, where a plan
+    partitions): much faster where posts have many matches. Posts that cannot be matched (no id, no text, a place that
+    is not on Earth) are set aside in the store's dead letters.
 
     A micro-batch of a stream sees the subscriptions as they are when it begins, and the same ones if it is replayed.
     A batch sees those of now, or of the versions `at`.
     """
+    if per not in ("match", "post"):
+        raise ConfigError(f"per is {per!r}: allowed are 'match' and 'post'")
     names = Columns(id, text, author, lang, lat, lon)
-    return observed(match_rows(posts, store, names, carry, at))
+    shape = Shape(per_post=per == "post", subscribers=subscribers)
+    rows = match_rows(posts, store, names, carry, shape=shape, at=at)
+    return merged(observed(rows, id), shape)
 
 
 def match_rows(
@@ -49,30 +60,46 @@ def match_rows(
     store: Store,
     names: Columns,
     carry: Sequence[str] | None = None,
+    *,
+    shape: Shape = Shape(),  # noqa: B008
     at: Pin | None = None,
     origin: str | None = None,
 ) -> DataFrame:
-    """Return the matches of posts, as `match` does, and between them the rows that carry counts.
+    """Return one row for every post that matches, with lists of its matches, and between them rows that carry counts.
 
     `origin` says where dead letters come from, and is the same in every replay; a stream knows it by itself.
     """
     columns = names.of(posts.schema)
-    keep = carried(posts.schema, columns, carry)
+    keep = carried(posts.schema, columns, carry, shape)
     newest = at or store.newest()
     plan = store.plans.at(newest.plan)
     version = None if posts.isStreaming and at is None else newest.store
-    task = worker.Task(store.location, columns, tuple(keep), plan, version, origin or uuid.uuid4().hex)
+    task = worker.Task(store.location, columns, tuple(keep), shape, plan, version, origin or uuid.uuid4().hex)
     corrupt = [CORRUPT] if CORRUPT in posts.schema.names else []
     received = posts.select(*dict.fromkeys([*columns.needed, *keep, *corrupt]))
-    matches = StructType([*(posts.schema[name] for name in keep), *MATCH])
+    matches = StructType([*(posts.schema[name] for name in keep), *(StructField(name, _LIST) for name in shape.lists)])
     if not plan.partitions:
         return received.mapInArrow(worker.matching(task), _nullable(matches))
     visits = StructType(
-        [*received.schema.fields, StructField(MATCHER, IntegerType()), StructField("_counts", StringType())]
+        [*received.schema.fields, StructField(MATCHER, IntegerType()), StructField(COUNTS, StringType())]
     )
     routed = received.mapInArrow(worker.routing(task), _nullable(visits))
     spread = routed.repartitionById(plan.matchers, F.col(MATCHER))
     return spread.mapInArrow(worker.partition_matching(task), _nullable(matches))
+
+
+def merged(rows: DataFrame, shape: Shape) -> DataFrame:
+    """Return matches in the shape that was asked for.
+
+    Until here a post is one row, so that what it carries, and what is observed, is not multiplied by its matches.
+    """
+    post = [F.col(name) for name in rows.columns if name not in shape.lists]
+    if shape.per_post:
+        return rows.select(*post, *shape.names)
+    if not shape.subscribers:
+        return rows.select(*post, F.explode("subscriptions").alias("subscription"))
+    pairs = F.arrays_zip(F.col("subscriptions").alias("subscription"), F.col("subscribers").alias("subscriber"))
+    return rows.select(*post, F.inline(pairs))
 
 
 def _nullable(schema: StructType) -> StructType:

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.errors import ConfigError, StoreError
-from tidegate.spark.columns import Columns
+from tidegate.spark.columns import Columns, Shape, carried
 from tidegate.spark.counts import Counts, counts_of, observed
-from tidegate.spark.pipeline import match_rows
+from tidegate.spark.pipeline import match_rows, merged
 from tidegate.spark.sinks import Sink
 from tidegate.store.location import Location
 from tidegate.store.store import Store
@@ -53,8 +53,9 @@ def start(
     posts: DataFrame, store: Store, sink: Sink, settings: Settings, *, report: Report | None = None
 ) -> StreamingQuery:
     """Start the job; `report` is told the number and the counts of every batch when it is written."""
+    carried(posts.schema, settings.columns.of(posts.schema), settings.carry, Shape())  # refuses what is not there
     run = run_id(settings.checkpoint)
-    writer = posts.writeStream.queryName(f"tidegate-{run}").option("checkpointLocation", settings.checkpoint)
+    writer = posts.writeStream.queryName(query_name(run)).option("checkpointLocation", settings.checkpoint)
     if settings.once:
         writer = writer.trigger(availableNow=True)
     else:
@@ -72,6 +73,11 @@ def run_id(checkpoint: str) -> str:
     return content.decode()
 
 
+def query_name(run: str) -> str:
+    """What Spark calls the streaming query of a job."""
+    return f"tidegate-{run}"
+
+
 class _Batches:
     """Does one batch after the other."""
 
@@ -86,7 +92,7 @@ class _Batches:
         pin = self._store.pin(self._run, batch)
         observation = Observation("tidegate")
         origin = f"{self._run}/{batch:012}"
-        rows = match_rows(posts, self._store, self._settings.columns, self._settings.carry, pin, origin)
-        self._sink.write(observed(rows, observation), self._run, batch)
+        rows = match_rows(posts, self._store, self._settings.columns, self._settings.carry, at=pin, origin=origin)
+        self._sink.write(merged(observed(rows, self._settings.columns.id, observation), Shape()), self._run, batch)
         if self._report is not None:
             self._report(batch, counts_of(observation.get))

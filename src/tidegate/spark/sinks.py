@@ -88,14 +88,18 @@ class ConsoleSink(Sink):
     def write(self, matches: DataFrame, query: str, batch: int) -> None:
         """Print a table."""
         print(f"batch {batch}")
-        matches.show(self._rows, truncate=80)
+        # In an order, since for the first rows of none Spark would leave the other posts alone.
+        matches.orderBy("subscription").show(self._rows, truncate=80)
 
 
 class HookSink(Sink):
     """A function of yours, called with the matches and the number of every batch."""
 
     def __init__(self, hook: Callable[[DataFrame, int], None]) -> None:
-        """Call `hook`; a batch may come again after a crash, with the same number and the same matches."""
+        """Call `hook`, which is to run one Spark action on the matches.
+
+        A batch may come again after a crash, with the same number and the same matches.
+        """
         self._hook = hook
 
     def write(self, matches: DataFrame, query: str, batch: int) -> None:

@@ -6,6 +6,7 @@ A worker serves many tasks; it opens a store once, and keeps its segments mapped
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from pyspark import TaskContext
 from tidegate.csr import Csr, Int64
 from tidegate.errors import PipelineError
 from tidegate.route.plan import Plan
-from tidegate.spark.columns import MATCHER, Columns
+from tidegate.spark.columns import COUNTS, MATCHER, Columns, Shape
 from tidegate.spark.counts import Counts, count_row
 from tidegate.spark.receive import Receiver
 from tidegate.store.dead_letters import DeadLetters
@@ -23,8 +24,8 @@ from tidegate.store.standing import Part
 from tidegate.store.store import Store
 
 Batches = Iterator[pa.RecordBatch]
-# Rows of one output batch: a post may match a thousand times, and a batch has to fit into memory on both sides.
-_OUTPUT_ROWS = 1 << 16
+# Matches of one output batch: a post may have thousands, and a batch has to fit into memory on both sides.
+_OUTPUT_MATCHES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Task:
     location: Location
     columns: Columns
     carried: tuple[str, ...]
+    shape: Shape
     plan: Plan
     version: int | None
     """The version of the store to match against; None: the one that the micro-batch pins."""
@@ -112,7 +114,7 @@ def routing(task: Task) -> Callable[[Batches], Batches]:
             visits = posts.take(pa.array(rows))
             routed = pa.RecordBatch.from_arrays(
                 [*visits.columns, pa.array(matchers, pa.int32()), pa.nulls(len(rows), pa.string())],
-                names=[*posts.schema.names, MATCHER, "_counts"],
+                names=[*posts.schema.names, MATCHER, COUNTS],
             )
             yield routed
             yield _count_visit(routed.schema, Counts(posts=batch.num_rows, dead=dead))
@@ -128,7 +130,7 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
         version = task.store_version()
         for batch in batches:
             schema = match_schema(batch.schema, task)
-            lines = batch.column("_counts")
+            lines = batch.column(COUNTS)
             for line in lines.drop_null().to_pylist():
                 yield count_row(Counts.sum([line]), schema)
             posts = batch.filter(lines.is_null())
@@ -143,33 +145,69 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
 
 def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
     """The schema of matches, of posts of a schema."""
-    added = [pa.field("subscription", pa.string()), pa.field("subscriber", pa.string())]
-    return pa.schema([*(posts.field(name) for name in task.carried), *added])
+    lists = [pa.field(name, pa.list_(pa.string())) for name in task.shape.lists]
+    return pa.schema([*(posts.field(name) for name in task.carried), *lists])
 
 
 def _match(
     posts: pa.RecordBatch, parts: Iterator[Part], task: Task, schema: pa.Schema, counts: Counts, matcher: int
 ) -> Batches:
-    visits = posts.num_rows
+    found = []
     for part in parts:
         counts.candidates += part.found.candidates
         counts.matches += len(part.subscriptions.values)
-        yield from _rows(posts, part, task, schema)
-    counts.visits += visits
-    counts.loads[matcher] += visits + counts.candidates
+        found.append(_named(part, task.shape))
+    yield from _rows(posts, _together(found), task, schema)
+    counts.visits += posts.num_rows
+    counts.loads[matcher] += posts.num_rows + counts.candidates
     yield count_row(counts, schema)
 
 
-def _rows(posts: pa.RecordBatch, part: Part, task: Task, schema: pa.Schema) -> Batches:
-    """The matches of a part as rows, in batches of bounded size."""
-    offsets, values = part.subscriptions
-    of_post = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    for begin in range(0, len(values), _OUTPUT_ROWS):
-        rows = pa.array(of_post[begin : begin + _OUTPUT_ROWS])
-        numbers = pa.array(values[begin : begin + _OUTPUT_ROWS])
-        columns = [posts.column(name).take(rows) for name in task.carried]
-        names = [texts.take(numbers).cast(pa.string()) for texts in (part.compiled.ids, part.compiled.holders)]
-        yield pa.RecordBatch.from_arrays([*columns, *names], schema=schema)
+class Named(NamedTuple):
+    """Matches by name, in the order of their posts."""
+
+    per_post: Int64
+    """By post: how many."""
+    names: list[pa.StringArray]
+    """By match; a column for each of the shape's lists."""
+
+
+def _named(part: Part, shape: Shape) -> Named:
+    offsets, numbers = part.subscriptions
+    roster = part.compiled.roster
+    names = [roster.holders(numbers), roster.ids(numbers)] if shape.subscribers else [roster.ids(numbers)]
+    return Named(np.diff(offsets), names)
+
+
+def _together(found: list[Named]) -> Named | None:
+    """The matches of all levels."""
+    found = [named for named in found if len(named.names[0])]
+    if len(found) <= 1:
+        return found[0] if found else None
+    of_post = np.concatenate([np.repeat(np.arange(len(named.per_post)), named.per_post) for named in found])
+    order = pa.array(np.argsort(of_post, kind="stable"))
+    columns = zip(*(named.names for named in found), strict=True)
+    per_post = np.sum([named.per_post for named in found], axis=0)
+    return Named(per_post, [pa.concat_arrays(list(column)).take(order) for column in columns])
+
+
+def _rows(posts: pa.RecordBatch, found: Named | None, task: Task, schema: pa.Schema) -> Batches:
+    """One row for every post that matches, in batches of bounded size."""
+    if found is None:
+        return
+    rows = np.flatnonzero(found.per_post)
+    ends = np.cumsum(found.per_post[rows])
+    lists = [
+        pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), column) for column in found.names
+    ]
+    columns = [posts.column(name).take(pa.array(rows)) for name in task.carried]
+    batch = pa.RecordBatch.from_arrays([*columns, *lists], schema=schema)
+    begin = 0
+    while begin < len(rows):
+        before = ends[begin - 1] if begin else 0
+        stop = max(begin + 1, int(np.searchsorted(ends, before + _OUTPUT_MATCHES, side="right")))
+        yield batch.slice(begin, stop - begin)
+        begin = stop
 
 
 def _visits(routes: list[Csr]) -> tuple[Int64, Int64]:
@@ -183,7 +221,7 @@ def _visits(routes: list[Csr]) -> tuple[Int64, Int64]:
 
 def _count_visit(schema: pa.Schema, counts: Counts) -> pa.RecordBatch:
     """Counts of the router, sent to the first matcher, which passes them on."""
-    values = {MATCHER: 0, "_counts": counts.to_json()}
+    values = {MATCHER: 0, COUNTS: counts.to_json()}
     return pa.RecordBatch.from_arrays(
         [pa.array([values[f.name]], f.type) if f.name in values else pa.nulls(1, f.type) for f in schema],
         schema=schema,

@@ -5,15 +5,20 @@ from the table at any time, so what is missing or damaged costs time and nothing
 """
 
 import fcntl
+import logging
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from typing import TypeVar
 
 from tidegate.errors import StoreError
 from tidegate.store.location import Location
+
+_Opened = TypeVar("_Opened")
+_log = logging.getLogger(__name__)
 
 
 class Files:
@@ -30,11 +35,18 @@ class Files:
         if self.location.folder is None and not path.exists():
             content = self.location.read(name)
             if content is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                scratch = path.with_name(f".{path.name}.{os.getpid()}")
-                scratch.write_bytes(content)
-                scratch.replace(path)
+                self._keep(path, content)
         return path
+
+    def opened(self, name: str, open_: Callable[[Path], _Opened]) -> _Opened:
+        """Open a file by a function that refuses a damaged one; if it is this host's copy, it is fetched anew once."""
+        try:
+            return open_(self.path(name))
+        except StoreError as error:
+            if not self.forget(name):
+                raise
+            _log.warning("%s; fetching it anew from %s", error, self.location.url)
+            return open_(self.path(name))
 
     def prepare(self, name: str) -> Path:
         """Return where to write a file that is to be published; the folder exists."""
@@ -50,11 +62,25 @@ class Files:
         if self.location.folder is None:
             self.location.write(name, self._folder / name)
 
-    def forget(self, name: str) -> None:
-        """Drop this host's copy, so that it is fetched anew."""
-        if self.location.folder is None:
+    def create(self, name: str, write: Callable[[Path], None]) -> bool:
+        """Have a function write a file, and publish it unless there is one; tell whether it is this one."""
+        scratch = self.prepare(f"{name}.{os.getpid()}")
+        try:
+            write(scratch)
+            return self.location.create(name, scratch.read_bytes())
+        finally:
             with suppress(OSError):
-                (self._folder / name).unlink(missing_ok=True)
+                scratch.unlink()
+
+    def forget(self, name: str) -> bool:
+        """Drop this host's copy, so that it is fetched anew; tell whether there was one."""
+        if self.location.folder is not None:
+            return False
+        try:
+            (self._folder / name).unlink()
+        except OSError:
+            return False
+        return True
 
     def delete(self, name: str) -> None:
         """Remove a file everywhere but from where it is mapped. Other hosts drop their copies with their folder."""
@@ -69,6 +95,17 @@ class Files:
         with (folder / _digest(f"{self.location.url} {what}")).open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+
+    def _keep(self, path: Path, content: bytes) -> None:
+        scratch = self.prepare(f"{path.relative_to(self._folder)}.{os.getpid()}")
+        try:
+            scratch.write_bytes(content)
+            scratch.replace(path)
+        except OSError as error:
+            raise StoreError(f"{path}: the copy cannot be written: {error}; set TIDEGATE_CACHE elsewhere") from error
+        finally:
+            with suppress(OSError):
+                scratch.unlink()
 
 
 def _host_folder() -> Path:

@@ -89,7 +89,7 @@ def build_level(table: Table, files: Files, since: int, until: int, plan: Plan) 
 def open_segment(table: Table, files: Files, level: Level, matcher: int, plan: Plan) -> Compiled:
     """Map the segment of a matcher; one that cannot be trusted is built anew first."""
     try:
-        return Compiled.open(files.path(level.segment(matcher)))
+        return files.opened(level.segment(matcher), Compiled.open)
     except StoreError as error:
         _rebuild(table, files, level, plan, error)
         return Compiled.open(files.path(level.segment(matcher)))
@@ -98,7 +98,7 @@ def open_segment(table: Table, files: Files, level: Level, matcher: int, plan: P
 def open_router(table: Table, files: Files, level: Level, plan: Plan) -> Router:
     """Map the router of a level; one that cannot be trusted is built anew first."""
     try:
-        return Router.open(files.path(level.router))
+        return files.opened(level.router, Router.open)
     except StoreError as error:
         _rebuild(table, files, level, plan, error)
         return Router.open(files.path(level.router))

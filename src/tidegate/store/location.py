@@ -83,6 +83,13 @@ class Location:
         except (BaseError, OSError) as error:
             raise StoreError(f"{self.url}/{prefix}: cannot be listed: {_first_line(error)}") from error
 
+    def top(self) -> list[str]:
+        """The names of the files that lie here and not in a folder below."""
+        try:
+            return [meta["path"] for meta in obstore.list_with_delimiter(self._files)["objects"]]
+        except (BaseError, OSError) as error:
+            raise StoreError(f"{self.url}: cannot be listed: {_first_line(error)}") from error
+
     def delete(self, name: str) -> None:
         """Remove a file; there need not be one."""
         try:

@@ -48,6 +48,15 @@ class MatchTable:
         except (DeltaError, OSError) as error:
             raise StoreError(f"{self.location.url}: batch {batch} cannot be committed: {error}") from error
 
+    def sample(self, rows: int) -> pa.Table:
+        """Some matches: at most so many, from the newest file that has any."""
+        table = self._table()
+        if table is None or not (files := table.file_uris()):
+            raise StoreError(f"{self.location.url}: there are no matches yet")
+        name = files[0].removeprefix("file://").removeprefix(f"{self.location.url}/")
+        content = self.location.read(name)
+        return pq.read_table(pa.BufferReader(content or b"")).slice(0, rows)
+
     def _footer(self, name: str) -> tuple[int, pa.Schema, int]:
         folder = self.location.folder
         content = None if folder else self.location.read(name)

@@ -121,14 +121,15 @@ class Store:
             raise ConfigError("id is empty: give the id of the subscription to remove")
         self._group.submit({"id": id, "removed": True})
 
-    def apply(self, changes: pa.Table, *, batch: tuple[str, int] | None = None) -> Applied:
+    def apply(self, changes: pa.Table, *, batch: tuple[str, int] | None = None, checked: bool = False) -> Applied:
         """Make many changes in one commit; what cannot be accepted is refused with its reason, row by row.
 
         Columns: those of a subscription, and `operation`: subscribe or change (the row is the whole subscription from
         now on), or unsubscribe (the id is enough); without it all rows subscribe. Of several rows with one id the last
-        counts. With `batch`, an application and a number, a batch that comes again changes nothing.
+        counts. With `batch`, an application and a number, a batch that comes again changes nothing. With `checked`,
+        subscribers and queries are known to be good and not looked at again.
         """
-        rows, refused = self._checked(changes)
+        rows, refused = self._checked(changes, checked)
         if rows.num_rows == 0:
             return Applied(self.version, 0, refused)
         return Applied(self.table.append(rows, batch=batch), rows.num_rows, refused)
@@ -148,12 +149,15 @@ class Store:
     def expire(self, now: datetime | None = None) -> int:
         """Remove the subscriptions whose time has come, in one commit; return how many."""
         now = now or datetime.now(UTC)
-        version = self.version
-        due = self._expiry.due(version, now)
-        if due.num_rows:
-            self.table.append(_removals(due.column("id")))
-        self._expiry.looked(version, now)
-        return int(due.num_rows)
+        looked = at = self.version
+        due = self._expiry.due(looked, now).column("id")
+        while len(due) and self.table.append_after(at, _removals(due)) is None:
+            # What others have changed meanwhile is no longer what was found to be due.
+            newer = self.version
+            changed = self.table.changes(at, newer, ["id"]).column("id")
+            due, at = due.filter(pc.invert(pc.is_in(due, value_set=changed))), newer
+        self._expiry.looked(looked, now)
+        return len(due)
 
     def pin(self, query: str, batch: int) -> Pin:
         """Return the versions that a batch of a streaming query is matched against: the newest, when first asked."""
@@ -175,7 +179,7 @@ class Store:
         last = {change["id"]: change for change in changes}
         return self.table.append(pa.Table.from_pylist(list(last.values()), schema=_ROW))
 
-    def _checked(self, changes: pa.Table) -> tuple[pa.Table, list[Refusal]]:
+    def _checked(self, changes: pa.Table, checked: bool) -> tuple[pa.Table, list[Refusal]]:
         """Return the changes as rows of the table, the last of each id, and what is wrong with the others."""
         operations, changes = _operations(changes)
         rows = conform(changes, SUBSCRIPTION)
@@ -187,7 +191,7 @@ class Store:
             problem = f"operation is {operations[int(i)].as_py()!r}: allowed are {', '.join(OPERATIONS)}"
             refused[int(i)] = ConfigError(problem)
         asked = np.flatnonzero(~removed & ~unknown)
-        errors = self._query_errors(rows.take(pa.array(asked)))
+        errors = {} if checked else self._query_errors(rows.take(pa.array(asked)))
         refused |= {int(asked[i]): error for i, error in errors.items() if int(asked[i]) not in refused}
         accepted = np.setdiff1d(np.arange(len(ids)), np.fromiter(refused, np.int64, len(refused)))
         codes = ids.dictionary_encode().indices.to_numpy()[accepted]
@@ -204,16 +208,16 @@ class Store:
 
     def _query_errors(self, rows: pa.Table) -> dict[int, Any]:
         """Return by row what is wrong with its query, or that nobody asks for it."""
-        encoded = pa.chunked_array([whole_queries(rows)]) if rows.num_rows == 0 else whole_queries(rows)
-        encoded = (encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded).fill_null("")
-        encoded = encoded.dictionary_encode()
+        texts = whole_queries(rows)
+        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        encoded = texts.fill_null("").dictionary_encode()
         parsed, errors = parse_many(encoded.dictionary.to_pylist(), self._analyzer)
         reasons = iter(errors)
         wrong = {text: next(reasons) for text, query in enumerate(parsed) if query is None}
         found: dict[int, Any] = {}
         if wrong:
-            texts = encoded.indices.to_numpy()
-            found = {int(i): wrong[int(texts[i])] for i in np.flatnonzero(np.isin(texts, list(wrong)))}
+            numbers = encoded.indices.to_numpy()
+            found = {int(i): wrong[int(numbers[i])] for i in np.flatnonzero(np.isin(numbers, list(wrong)))}
         holders = rows.column("subscriber").combine_chunks().fill_null("")
         for i in np.flatnonzero(pc.equal(holders, "").to_numpy(zero_copy_only=False)):
             found.setdefault(int(i), ConfigError("a subscription has no subscriber: name whose it is"))

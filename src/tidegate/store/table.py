@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import uniform
 from threading import RLock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -120,33 +120,48 @@ class Table:
             for _ in range(_TRIES):
                 if batch is not None and self.done(batch[0]) >= batch[1]:
                     return self.version
-                version = self.version + 1
-                file = self._write("change", rows.append_column(CHANGE.field("version"), _constant(version, len(rows))))
-                transactions = None if batch is None else [Transaction(batch[0], batch[1])]
-                if self._commit([_added(file)], version, transactions):
+                version = self.append_after(self.version, rows, batch=batch)
+                if version is not None:
                     return version
-                self._discard(file)
         raise StoreError(f"{self.location.url}: {_TRIES} other commits came first: too many writers; try again")
 
-    def replace(self, old: list[File], rows: pa.Table, *, folded_to: int | None = None) -> int | None:
-        """Commit `rows` in place of files; return the version, or None if another commit came first.
-
-        With `folded_to`, the rows are all there is up to that version, with no removals among them.
-        """
+    def append_after(self, last: int, rows: pa.Table, *, batch: tuple[str, int] | None = None) -> int | None:
+        """Commit changes as the version after `last`; return it, or None if there is another such version."""
         with self._lock:
-            version = self.version + 1
-            file = self._write("merged" if folded_to is None else f"{_BASE}{folded_to}", rows)
-            now = int(time.time() * 1000)
-            removed = [RemoveAction(path=f.path, deletion_timestamp=now, data_change=False, size=f.size) for f in old]
-            if self._commit([_added(file, data_change=False), *removed], version, None):
+            version = last + 1
+            if self._delta.version() != last:
+                return None
+            file = self._write("change", rows.append_column(CHANGE.field("version"), _constant(version, len(rows))))
+            transactions = None if batch is None else [Transaction(batch[0], batch[1])]
+            if self._commit([_added(file)], version, transactions):
                 return version
             self._discard(file)
             return None
 
+    def replace(self, old: list[File], rows: pa.Table, *, folded_to: int | None = None) -> int | None:
+        """Commit `rows` in place of files; return the version, or None if not all of these files are there any more.
+
+        With `folded_to`, the rows are all there is up to that version, with no removals among them.
+        """
+        file = self._write("merged" if folded_to is None else f"{_BASE}{folded_to}", rows)
+        now = int(time.time() * 1000)
+        removed = [RemoveAction(path=f.path, deletion_timestamp=now, data_change=False, size=f.size) for f in old]
+        for _ in range(_TRIES):
+            with self._lock:
+                version = self.version + 1
+                # Appends may come in between, but nobody else may have replaced the same files: with a second copy of
+                # their rows, what was removed since would be back.
+                if not {f.path for f in old} <= {f.path for f in self.files(version - 1)}:
+                    break
+                if self._commit([_added(file, data_change=False), *removed], version, None):
+                    return version
+        self._discard(file)
+        return None
+
     def files(self, version: int) -> list[File]:
         """The data files at a version."""
         with self._errors("read"):
-            actions = pa.table(self._at(version).get_add_actions(flatten=True))
+            actions = pa.table(self._actions(version))
         columns = ("path", "size_bytes", "num_records", "min.version", "max.version", "min.expires")
         if actions.num_rows == 0:
             return []
@@ -158,13 +173,14 @@ class Table:
         """The rows of the versions after `after` and up to `version`, one for each id: its last."""
         files = [file for file in self.files(version) if file.last > after]
         wanted = None if columns is None else list(dict.fromkeys([*columns, "id", "version"]))
-        with self._errors("read"):
-            parts = [self.rows(file, wanted) for file in sorted(files, key=lambda file: (file.first, file.last))]
-        schema = CHANGE if wanted is None else pa.schema([CHANGE.field(name) for name in wanted])
-        rows = pa.concat_tables([schema.empty_table(), *parts])
+        rows = self._read(files, wanted)
         if any(file.first <= after for file in files):
             rows = rows.filter(pc.greater(rows.column("version"), after))
         return _last_of_each(rows)
+
+    def last_rows(self, files: list[File]) -> pa.Table:
+        """Of all rows in some files, the last of each id."""
+        return _last_of_each(self._read(files, None))
 
     def newest(self, ids: pa.Array, version: int, columns: list[str]) -> pa.Table:
         """The last row up to `version` of each of some ids, removed or not. Reads the ids of the whole table."""
@@ -190,21 +206,51 @@ class Table:
 
     def vacuum(self, hours: int, keep: list[int]) -> list[str]:
         """Delete data files that no version of the last `hours`, nor any in `keep`, needs; return their names."""
+        readable = [version for version in keep if self._is_readable(version)]
         with self._lock, self._errors("vacuumed"):
             self._delta.update_incremental()
-            return list(
-                self._delta.vacuum(
-                    retention_hours=hours, dry_run=False, enforce_retention_duration=False, keep_versions=keep or None
-                )
+            listed = self._delta.vacuum(
+                retention_hours=hours,
+                enforce_retention_duration=False,
+                keep_versions=readable or None,
+                # A file that no commit names is either left over or about to be committed: only age can tell.
+                full=hours > 0,
+                # Delta would note every vacuum as two versions, and names what is long deleted again and again.
+                dry_run=True,
             )
+        deleted = sorted(set(listed) & set(self.location.top()))
+        for name in deleted:
+            self.location.delete(name)
+        return deleted
 
-    def _at(self, version: int) -> DeltaTable:
+    def clean_log(self) -> None:
+        """Delete the log of versions older than Delta's log retention (30 days): they cannot be opened any more."""
+        with self._lock, self._errors("cleaned"):
+            self._delta.cleanup_metadata()
+
+    def _is_readable(self, version: int) -> bool:
+        try:
+            self.files(version)
+        except StoreError:
+            return False
+        return True
+
+    def _actions(self, version: int) -> Any:
+        # Under the lock, since a commit of another thread would move the table on to the next version.
         with self._lock:
             if self._delta.version() < version:
                 self._delta.update_incremental()
             if self._delta.version() == version:
-                return self._delta
-        return DeltaTable(self.location.url, version=version, storage_options=_options(self.location))
+                return self._delta.get_add_actions(flatten=True)
+        old = DeltaTable(self.location.url, version=version, storage_options=_options(self.location))
+        return old.get_add_actions(flatten=True)
+
+    def _read(self, files: list[File], columns: list[str] | None) -> pa.Table:
+        """All rows of some files, by rising version as far as the files do not overlap."""
+        schema = CHANGE if columns is None else pa.schema([CHANGE.field(name) for name in columns])
+        with self._errors("read"):
+            parts = [self.rows(file, columns) for file in sorted(files, key=lambda file: (file.first, file.last))]
+        return pa.concat_tables([schema.empty_table(), *parts])
 
     def rows(self, file: File, columns: list[str] | None = None) -> pa.Table:
         """All rows of a data file."""
@@ -228,7 +274,8 @@ class Table:
             _sync(self.location.folder / name)
         versions = pc.min_max(rows.column("version"))
         earliest = pc.min(rows.column("expires").cast(pa.int64())).as_py()
-        return File(name, buffer.tell(), len(rows), versions["min"].as_py(), versions["max"].as_py(), earliest)
+        first, last = versions["min"].as_py() or 0, versions["max"].as_py() or 0  # all may be gone when it is folded
+        return File(name, buffer.tell(), len(rows), first, last, earliest)
 
     def _commit(
         self, actions: list[AddAction | RemoveAction], version: int, transactions: list[Transaction] | None

@@ -15,6 +15,9 @@ from tidegate.spark.session import local_session
 from tidegate.store.pins import Pin
 from tidegate.store.store import Store
 
+SCHEMA = "id long, text string"
+"""Of the posts in all trials."""
+
 
 class Fingerprint(NamedTuple):
     """Stands for a set of matches: two different sets agree in both by a chance of one in 2⁶⁴."""
@@ -41,15 +44,21 @@ def ceiling_seconds(spark: SparkSession, posts: Path) -> float:
     return drained(read.mapInArrow(_identity, read.schema))
 
 
-def matching_seconds(spark: SparkSession, posts: Path, store: Store, at: Pin) -> float:
-    """The time of the whole pipeline, from the posts' text to rows of post, subscription and subscriber."""
-    return drained(_matches(spark, posts, store, at))
+def matching_seconds(spark: SparkSession, posts: Path, store: Store, at: Pin, per: str = "match") -> float:
+    """The time of the whole pipeline, from the posts' text to rows of post, subscription and subscriber.
+
+    With `per="post"`, the rows are posts with lists of both.
+    """
+    return drained(_matches(spark, posts, store, at, per))
 
 
-def fingerprint(spark: SparkSession, posts: Path, store: Store, at: Pin) -> Fingerprint:
+def fingerprint(spark: SparkSession, posts: Path, store: Store, at: Pin, per: str = "match") -> Fingerprint:
     """What the pipeline finds, whatever its order; a match found twice shows in the count."""
+    matches = _matches(spark, posts, store, at, per)
+    if per == "post":
+        matches = matches.select("id", F.explode("subscriptions").alias("subscription"))
     pair = F.xxhash64("id", "subscription")
-    found = _matches(spark, posts, store, at).agg(F.count(pair), F.coalesce(F.bit_xor(pair), F.lit(0))).first()
+    found = matches.agg(F.count(pair), F.coalesce(F.bit_xor(pair), F.lit(0))).first()
     assert found is not None
     return Fingerprint(*found)
 
@@ -66,12 +75,12 @@ def drained(rows: DataFrame) -> float:
     return time.perf_counter() - start
 
 
-def _matches(spark: SparkSession, posts: Path, store: Store, at: Pin) -> DataFrame:
-    return match(_read(spark, posts), store, carry=["id"], at=at)
+def _matches(spark: SparkSession, posts: Path, store: Store, at: Pin, per: str = "match") -> DataFrame:
+    return match(_read(spark, posts), store, carry=["id"], per=per, at=at)
 
 
 def _read(spark: SparkSession, posts: Path) -> DataFrame:
-    return spark.read.schema("id long, text string").parquet(str(posts))
+    return spark.read.schema(SCHEMA).parquet(str(posts))
 
 
 def _identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

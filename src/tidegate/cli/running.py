@@ -1,0 +1,97 @@
+"""`tidegate run`: the main job, and how it fares on one line."""
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+
+from tidegate.errors import ConfigError
+from tidegate.spark.job import Job, run_job
+from tidegate.spark.metrics import Figures
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+# Where nobody watches, a log is written, and that need not be longer than it is useful.
+_EVERY_S = 5.0
+
+
+def run(console: Console, job: Job) -> None:
+    """Run a job, show how it fares, and say at the end what it has done."""
+    with _line(console) as line:
+        figures = run_job(job, line.show, line.say)
+    total = figures.total
+    console.print(
+        f"stopped after {figures.batches:,} batches: {total.posts:,} posts, {total.matches:,} matches, "
+        f"{total.dead:,} dead letters; the matches are in {escape(job.matches)}",
+        soft_wrap=True,
+    )
+
+
+def seconds(text: str) -> float:
+    """Read a time as a user writes it.
+
+    >>> seconds("500ms"), seconds("2 m"), seconds("1.5")
+    (0.5, 120.0, 1.5)
+    """
+    written = re.fullmatch(r"(\d+(?:\.\d+)?) *(ms|s|m|h)?", text.strip())
+    if written is None:
+        raise ConfigError(f"{text!r} is no time: write a number and one of {', '.join(_UNITS)}, as in 500ms")
+    return float(written[1]) * _UNITS[written[2] or "s"]
+
+
+def settings(pairs: Sequence[str]) -> dict[str, str]:
+    """Read settings of Spark, each as `name=value`."""
+    read = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise ConfigError(f"{pair!r} is no setting of Spark: write spark.name=value")
+        read[name] = value
+    return read
+
+
+def told(figures: Figures) -> str:
+    """How a job fares, on one line; what is not known is left out."""
+    progress, total = figures.progress, figures.total
+    rate = "" if progress is None or progress.processed_per_s is None else f" ({progress.processed_per_s:,.0f}/s)"
+    parts = [f"batch {figures.batch:,}", f"{total.posts:,} posts{rate}", f"{total.matches:,} matches"]
+    if figures.candidates_per_post is not None:
+        parts.append(f"{figures.candidates_per_post:,.1f} candidates a post")
+    parts += [f"{count:,} {name}" for count, name in ((total.dead, "dead letters"), (total.shed, "shed")) if count]
+    if progress is not None:
+        if progress.lag is not None:
+            parts.append(f"lag {progress.lag.waiting:,} {progress.lag.unit}")
+        parts.append(f"{progress.seconds:.2f} s a batch")
+    if figures.latency_s is not None:
+        parts.append(f"latency up to {figures.latency_s:.2f} s")
+    return " · ".join(parts)
+
+
+class _Line:
+    """A line that is written over and over on a terminal, and now and then elsewhere."""
+
+    def __init__(self, console: Console, status: Status | None) -> None:
+        self._console, self._status = console, status
+        self._shown, self._batch = time.monotonic(), -1
+
+    def show(self, figures: Figures) -> None:
+        if self._status is not None:
+            self._status.update(told(figures) if figures.batch >= 0 else "waiting for the first batch")
+        elif figures.batch != self._batch and time.monotonic() - self._shown >= _EVERY_S:
+            self._shown, self._batch = time.monotonic(), figures.batch
+            self.say(told(figures))
+
+    def say(self, text: str) -> None:
+        self._console.print(escape(text), soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def _line(console: Console) -> Iterator[_Line]:
+    if console.is_terminal:
+        with console.status("starting Spark") as status:
+            yield _Line(console, status)
+    else:
+        yield _Line(console, None)

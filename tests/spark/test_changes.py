@@ -1,0 +1,122 @@
+"""Subscriptions that change by a stream: each change once, and the bad ones set aside."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tidegate.errors import ConfigError
+from tidegate.spark.changes import ChangeBatches, Changed, apply_changes
+from tidegate.store.dead_letters import DeadLetters
+from tidegate.store.store import Store
+
+SCHEMA = "operation string, id string, subscriber string, query string, region string, tags array<string>"
+
+
+def change(operation: str | None, id: str | None, query: str | None = None, **more: Any) -> dict[str, Any]:  # noqa: A002
+    return {"operation": operation, "id": id, "subscriber": "ana", "query": query, **more}
+
+
+GOOD = [
+    change("subscribe", "a", "storm coast", tags=["x", "y"]),
+    change("subscribe", "b", "flood", region="in:(-10,36,4,44)"),
+    change("subscribe", "c", "rain"),
+    change("change", "a", "storm harbour"),
+    change("unsubscribe", "c", subscriber=None),
+]
+BAD = [
+    change("subscribe", "d", "(storm"),
+    change("subscribe", "e", "storm", subscriber=""),
+    change("forget", "a", "storm"),
+    change("subscribe", None, "storm"),
+    change(None, "f", "storm"),
+    change("subscribe", "g"),
+    change("subscribe", "h", "storm", region="in:(200,0)"),
+]
+
+
+def frame(spark: SparkSession, rows: list[dict[str, Any]]) -> DataFrame:
+    return spark.createDataFrame(rows, SCHEMA).coalesce(1)
+
+
+def living(store: Store) -> dict[str, tuple[str, str | None]]:
+    return {row["id"]: (row["query"], row["region"]) for row in store.subscriptions().to_pylist()}
+
+
+def test_changes_are_applied_in_their_order_and_bad_ones_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store")
+    told: list[Changed] = []
+    ChangeBatches("run", store, told.append)(frame(spark, GOOD + BAD), 0)
+    assert living(store) == {"a": ("storm harbour", None), "b": ("flood", "in:(-10,36,4,44)")}
+    assert told == [Changed(batch=0, version=1, accepted=3, refused=len(BAD))]
+    letters = DeadLetters(store.beside).read()
+    reasons = dict(zip(letters.column("id").to_pylist(), letters.column("reason").to_pylist(), strict=True))
+    assert "a closing parenthesis is missing" in reasons["d"]
+    assert "no subscriber" in reasons["e"]
+    assert "operation is 'forget': allowed are subscribe" in reasons["a"]
+    assert "no id" in reasons[None]
+    assert "operation is ''" in reasons["f"]
+    assert reasons.keys() == {"d", "e", "a", None, "f", "g", "h"}
+    assert json.loads(letters.column("post")[0].as_py())["query"] == "(storm"
+
+
+def test_a_batch_that_comes_again_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store")
+    batches = ChangeBatches("run", store)
+    batches(frame(spark, GOOD + BAD), 0)
+    store.unsubscribe("a")
+    version = store.version
+    batches(frame(spark, GOOD + BAD), 0)
+    assert store.version == version
+    assert living(store).keys() == {"b"}
+    assert DeadLetters(store.beside).read().num_rows == len(BAD)
+    batches(frame(spark, GOOD[:1]), 1)
+    assert living(store).keys() == {"a", "b"}
+
+
+def test_a_stream_of_files_is_applied_and_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store")
+    folder = tmp_path / "changes"
+    folder.mkdir()
+    told: list[Changed] = []
+
+    def apply(name: str, rows: list[dict[str, Any]]) -> None:
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        stream = spark.readStream.schema(SCHEMA).json(str(folder))
+        query = apply_changes(stream, store, checkpoint=f"{tmp_path}/checkpoint", trigger_s=0.1, report=told.append)
+        try:
+            query.processAllAvailable()
+        finally:
+            query.stop()
+
+    apply("first.json", [*GOOD, BAD[0]])
+    apply("second.json", [change("unsubscribe", "b")])
+    assert living(store).keys() == {"a"}
+    assert [(one.accepted, one.refused) for one in told] == [(3, 1), (1, 0)]
+
+
+def test_rows_without_an_operation_subscribe(spark: SparkSession, tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store")
+    ChangeBatches("run", store)(
+        spark.createDataFrame([("a", "ana", "storm")], "id string, subscriber string, query string"), 0
+    )
+    assert living(store) == {"a": ("storm", None)}
+
+
+@pytest.mark.parametrize(
+    ("schema", "complaint"),
+    [
+        ("subscriber string, query string", "no column 'id'"),
+        ("id string, likes int", "'likes' is none of a change's"),
+        ("id string, expires string", "'expires' is of type string: timestamp is needed"),
+    ],
+)
+def test_columns_that_no_change_has_are_refused_before_the_stream_starts(
+    spark: SparkSession, tmp_path: Path, schema: str, complaint: str
+) -> None:
+    (tmp_path / "changes").mkdir()
+    changes = spark.readStream.schema(schema).json(f"{tmp_path}/changes")
+    with pytest.raises(ConfigError, match=complaint):
+        apply_changes(changes, Store.open(tmp_path / "store"), checkpoint=f"{tmp_path}/checkpoint")
