@@ -54,3 +54,10 @@ def test_more_regions_than_the_first_buffer_holds_are_kept_apart() -> None:
     posts = Posts(from_rows([[]]), None, np.array([0.5]), np.array([7.5]))
     inside = [bool(passes(checks.arrays, at, post_columns(posts), 0, np.zeros(1, np.int32))) for at in starts]
     assert [i for i, is_inside in enumerate(inside) if is_inside] == [7]
+
+
+def test_checks_end_where_they_end() -> None:
+    checks = Checks()
+    checks.add(Conjunction(("has:place",), regions=(rectangle(0, 0, 10, 10),)), Lexicon(Analyzer()))
+    assert checks.arrays.words.tolist() == [0, 0, 0, 1, 0, 0]
+    assert checks.arrays.regions.shape == (1, 5)

@@ -61,7 +61,7 @@ class Checks:
     @property
     def arrays(self) -> CheckArrays:
         """The checks so far."""
-        return CheckArrays(self._words, self._regions)
+        return CheckArrays(self._words[: self._used], self._regions[: len(self._region_rows)])
 
     def _phrases(self, phrases: tuple[Phrase, ...], lexicon: Lexicon) -> list[int]:
         self.reads_phrases |= bool(phrases)

@@ -75,6 +75,9 @@ def match_rows(
     plan = store.plans.at(newest.plan)
     version = None if posts.isStreaming and at is None else newest.store
     task = worker.Task(store.location, columns, tuple(keep), shape, plan, version, origin or uuid.uuid4().hex)
+    if plan.partitions and version is not None and origin is None:
+        # Routing and matching must see one cover, however long the job takes: upkeep leaves alone what is pinned.
+        store.pins.pin(task.origin, 0, newest)
     corrupt = [CORRUPT] if CORRUPT in posts.schema.names else []
     received = posts.select(*dict.fromkeys([*columns.needed, *keep, *corrupt]))
     matches = StructType([*(posts.schema[name] for name in keep), *(StructField(name, _LIST) for name in shape.lists)])

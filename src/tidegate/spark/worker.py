@@ -46,7 +46,7 @@ class Task:
         """The version that this task's batch is matched against."""
         if self.version is not None:
             return self.version
-        return _pinned(self.location, *_batch())
+        return _pinned(self.location, *_batch(), self.plan.version)
 
     def receiver(self) -> Receiver:
         """Who receives this task's posts."""
@@ -65,8 +65,8 @@ def store_at(location: Location) -> Store:
 
 
 @lru_cache(maxsize=8)
-def _pinned(location: Location, query: str, batch: int) -> int:
-    return store_at(location).pin(query, batch).store
+def _pinned(location: Location, query: str, batch: int, plan: int) -> int:
+    return store_at(location).pin(query, batch, plan).store
 
 
 def _batch() -> tuple[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidegate.errors import ConfigError, StoreError
-from tidegate.query.region import Circle, Rectangle
+from tidegate.query.region import Circle, Rectangle, RegionError, rectangle
 
 FORMAT = 1
 """Of the table and the files beside it; written into the table, and checked before anything is read."""
@@ -76,7 +76,7 @@ def row(
 
 
 def region_text(region: Region) -> str | None:
-    """Return a region as the query language writes it.
+    """Return a region as the query language writes it; a text is taken as it is.
 
     >>> region_text((-10, 36, 4, 44))
     'in:(-10,36,4,44)'
@@ -85,18 +85,24 @@ def region_text(region: Region) -> str | None:
         return region or None
     if isinstance(region, Rectangle | Circle):
         return str(region)
-    if len(region) != 4:
-        raise ConfigError(f"region is {region!r}: give west, south, east and north in degrees")
-    return f"in:({','.join(f'{value:g}' for value in region)})"
+    try:
+        west, south, east, north = map(float, region)
+        return str(rectangle(west, south, east, north))
+    except RegionError as error:
+        raise ConfigError(f"region is {region!r:.80}: {error.problem} ({error.hint})") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"region is {region!r:.80}: give west, south, east and north in degrees") from error
 
 
 def whole_query(query: str, region: str | None) -> str:
     """Return what a post has to satisfy: the query, and to be inside the region where one is given apart.
 
+    That holds for what `checking` accepts; other texts may close a parenthesis that they have not opened.
+
     >>> whole_query("storm OR flood", "in:(-10,36,4,44)")
     '(storm OR flood) in:(-10,36,4,44)'
     """
-    return query if region is None else f"({query}) {region}"
+    return f"({query}) {region}" if region else query
 
 
 def whole_queries(rows: pa.Table) -> pa.Array | pa.ChunkedArray:

@@ -13,17 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.errors import ConfigError
+from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.refusal import Refusal, nameless
-from tidegate.query.parse import parse, parse_many
 from tidegate.route.plan import Plan
+from tidegate.store.checking import checked_query, subscription_errors
 from tidegate.store.expiry import Expiry
 from tidegate.store.files import Files
 from tidegate.store.group_commit import GroupCommit
 from tidegate.store.location import Location
 from tidegate.store.pins import Pin, Pins
 from tidegate.store.plans import Plans
-from tidegate.store.schema import CHANGE, SUBSCRIPTION, Region, conform, row, whole_queries, whole_query
+from tidegate.store.schema import CHANGE, SUBSCRIPTION, Region, conform, row
 from tidegate.store.standing import Opener
 from tidegate.store.table import Table
 from tidegate.text.analyzer import Analyzer
@@ -111,7 +111,7 @@ class Store:
         commits; for many at once, `apply` is faster.
         """
         change = row(subscriber, query, subscription=id, region=region, ranking=ranking, tags=tags, expires=expires)
-        parse(whole_query(query, change["region"]), self._analyzer)
+        checked_query(query, change["region"], self._analyzer)
         self._group.submit({**change, "removed": False})
         return str(change["id"])
 
@@ -159,13 +159,17 @@ class Store:
         self._expiry.looked(looked, now)
         return len(due)
 
-    def pin(self, query: str, batch: int) -> Pin:
-        """Return the versions that a batch of a streaming query is matched against: the newest, when first asked."""
+    def pin(self, query: str, batch: int, plan: int | None = None) -> Pin:
+        """Return the versions that a batch of a streaming query is matched against: the newest, when first asked.
+
+        A query that cannot change its plan names it.
+        """
         found = self.pins.at(query, batch)
         if found is not None:
             return found
         self.expire()
-        return self.pins.pin(query, batch, self.newest())
+        newest = self.newest()
+        return self.pins.pin(query, batch, newest if plan is None else newest._replace(plan=plan))
 
     def newest(self) -> Pin:
         """The newest versions of subscriptions and plan."""
@@ -185,13 +189,14 @@ class Store:
         rows = conform(changes, SUBSCRIPTION)
         ids = rows.column("id").combine_chunks().fill_null("")
         removed = np.array(pc.equal(operations, "unsubscribe").to_numpy(zero_copy_only=False))
-        refused = {int(i): nameless() for i in np.flatnonzero(pc.equal(ids, "").to_numpy(zero_copy_only=False))}
+        no_id = np.flatnonzero(pc.equal(ids, "").to_numpy(zero_copy_only=False))
+        refused: dict[int, TidegateError] = {int(i): nameless() for i in no_id}
         unknown = pc.invert(pc.is_in(operations, value_set=pa.array(OPERATIONS))).to_numpy(zero_copy_only=False)
         for i in np.flatnonzero(unknown):
             problem = f"operation is {operations[int(i)].as_py()!r}: allowed are {', '.join(OPERATIONS)}"
             refused[int(i)] = ConfigError(problem)
         asked = np.flatnonzero(~removed & ~unknown)
-        errors = {} if checked else self._query_errors(rows.take(pa.array(asked)))
+        errors = {} if checked else subscription_errors(rows.take(pa.array(asked)), self._analyzer)
         refused |= {int(asked[i]): error for i, error in errors.items() if int(asked[i]) not in refused}
         accepted = np.setdiff1d(np.arange(len(ids)), np.fromiter(refused, np.int64, len(refused)))
         codes = ids.dictionary_encode().indices.to_numpy()[accepted]
@@ -205,23 +210,6 @@ class Store:
         taken = taken.append_column(CHANGE.field("removed"), pa.array(removed).take(kept))
         refusals = [Refusal(i, ids[i].as_py(), refused[i]) for i in sorted(refused)]
         return taken, refusals
-
-    def _query_errors(self, rows: pa.Table) -> dict[int, Any]:
-        """Return by row what is wrong with its query, or that nobody asks for it."""
-        texts = whole_queries(rows)
-        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        encoded = texts.fill_null("").dictionary_encode()
-        parsed, errors = parse_many(encoded.dictionary.to_pylist(), self._analyzer)
-        reasons = iter(errors)
-        wrong = {text: next(reasons) for text, query in enumerate(parsed) if query is None}
-        found: dict[int, Any] = {}
-        if wrong:
-            numbers = encoded.indices.to_numpy()
-            found = {int(i): wrong[int(numbers[i])] for i in np.flatnonzero(np.isin(numbers, list(wrong)))}
-        holders = rows.column("subscriber").combine_chunks().fill_null("")
-        for i in np.flatnonzero(pc.equal(holders, "").to_numpy(zero_copy_only=False)):
-            found.setdefault(int(i), ConfigError("a subscription has no subscriber: name whose it is"))
-        return found
 
 
 def _operations(changes: pa.Table) -> tuple[pa.Array, pa.Table]:
