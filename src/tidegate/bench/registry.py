@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.bench import index, text
+from tidegate.bench import index, pipeline, text
 from tidegate.bench.report import Report, Scale, scale_named
 from tidegate.bench.stored import check_stored
 from tidegate.errors import ConfigError
@@ -30,6 +30,7 @@ class Bench:
 BENCHES = {
     "text": Bench(text.run),
     "index": Bench(index.run, index.plot, shows_progress=True, needs=("duckdb", "perq")),
+    "pipeline": Bench(pipeline.run, shows_progress=True, needs=("duckdb",)),
 }
 _PICTURES = (".png", ".svg", ".pdf")
 

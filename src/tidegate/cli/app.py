@@ -3,7 +3,7 @@
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -11,9 +11,6 @@ from rich.markup import escape
 
 from tidegate.cli import subscriptions as subscription_commands
 from tidegate.errors import TidegateError
-
-if TYPE_CHECKING:
-    from tidegate.store.store import Store
 
 app = typer.Typer(
     name="tidegate",
@@ -119,7 +116,7 @@ def run(
     from tidegate.spark.job import Job, usual_checkpoint
     from tidegate.spark.run import Settings
 
-    opened = _existing(store)
+    opened = subscription_commands.existing_store(store)
     settings = Settings(
         checkpoint or usual_checkpoint(opened, posts, matches),
         running.seconds(trigger),
@@ -153,22 +150,11 @@ def status(
 
     from tidegate.cli.status import show_status, status_of
 
-    about = status_of(_existing(store), letters, feeds)
+    about = status_of(subscription_commands.existing_store(store), letters, feeds)
     if json:
         typer.echo(dumps(about, indent=2))
     else:
         show_status(Console(width=None if sys.stdout.isatty() else 160), about)
-
-
-def _existing(where: str) -> "Store":
-    """Open a store that must be there: one made by mistake would be empty, and nothing would ever match."""
-    from tidegate.errors import StoreError
-    from tidegate.store.store import Store
-
-    try:
-        return Store.open(where, create=False)
-    except StoreError as error:
-        raise StoreError(f"{error}; name the store by --store, or make it: tidegate subscriptions add") from error
 
 
 def main() -> None:

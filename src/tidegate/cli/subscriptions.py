@@ -46,14 +46,15 @@ def add(
     store: Where = _HERE,
 ) -> None:
     """Make a subscription, or replace the one of the same id; print its id and what it means."""
-    from tidegate.query.parse import parse
-    from tidegate.store.schema import region_text, whole_query
+    from tidegate.store.checking import checked_query
+    from tidegate.store.schema import region_text
+    from tidegate.store.store import Store
     from tidegate.text.analyzer import Analyzer
 
     area = None if region is None else _rectangle(region)
     until = None if expires is None else _moment(expires)
-    meaning = parse(whole_query(query, region_text(area)), Analyzer()).canonical
-    made = _opened(store, create=True).subscribe(subscriber, query, id=id, region=area, tags=tag or (), expires=until)
+    meaning = checked_query(query, region_text(area), Analyzer()).canonical
+    made = Store.open(store).subscribe(subscriber, query, id=id, region=area, tags=tag or (), expires=until)
     console = Console()
     console.print(Text.assemble(("id     ", "bold"), made), soft_wrap=True)
     console.print(Text.assemble(("means  ", "bold"), meaning), soft_wrap=True)
@@ -70,8 +71,9 @@ def import_(
 ) -> None:
     """Subscribe everything in files; what cannot be accepted is listed with its line and the reason."""
     from tidegate.store.importing import import_subscriptions
+    from tidegate.store.store import Store
 
-    into = _opened(store, create=True)
+    into = Store.open(store)
     console = Console()
     for file in files:
         with Progress(console=Console(stderr=True), transient=True) as progress:
@@ -101,7 +103,7 @@ def list_(
 
     from tidegate.store.exporting import json_line
 
-    rows = _opened(store).subscriptions()
+    rows = existing_store(store).subscriptions()
     if subscriber is not None:
         rows = rows.filter(pc.equal(rows.column("subscriber"), subscriber))
     newest = rows.sort_by([("created", "descending"), ("id", "ascending")]).slice(0, limit).to_pylist()
@@ -125,7 +127,7 @@ def remove(
     """Remove subscriptions: all that are named, or none if one of them does not exist."""
     import pyarrow as pa
 
-    held = _opened(store)
+    held = existing_store(store)
     newest = held.table.newest(pa.array(ids), held.version, ["removed"]).to_pylist()
     living = {row["id"] for row in newest if not row["removed"]}
     missing = [repr(wanted) for wanted in dict.fromkeys(ids) if wanted not in living]
@@ -147,20 +149,18 @@ def export(
     """Write all subscriptions to a file that `import` reads again."""
     from tidegate.store.exporting import export_subscriptions
 
-    n = export_subscriptions(_opened(store), file, format=format, version=version)
+    n = export_subscriptions(existing_store(store), file, format=format, version=version)
     typer.echo(f"{file}: {n:,} subscriptions")
 
 
-def _opened(where: str, *, create: bool = False) -> "Store":
+def existing_store(where: str) -> "Store":
+    """Open a store that must be there: one made by mistake would be empty, and nothing would ever match."""
     from tidegate.store.store import Store
 
     try:
-        return Store.open(where, create=create)
+        return Store.open(where, create=False)
     except StoreError as error:
-        if create:
-            raise
-        remedy = "name the store by --store, or make it: tidegate subscriptions add"
-        raise StoreError(f"{error}; {remedy}") from error
+        raise StoreError(f"{error}; name the store by --store, or make it: tidegate subscriptions add") from error
 
 
 def _rectangle(text: str) -> "Rectangle":

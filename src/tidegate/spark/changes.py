@@ -17,10 +17,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidegate.errors import ConfigError
-from tidegate.query.parse import parse_many
 from tidegate.spark.run import run_id
+from tidegate.store.checking import subscription_errors
 from tidegate.store.dead_letters import DeadLetters
-from tidegate.store.schema import SUBSCRIPTION, conform, whole_queries
+from tidegate.store.schema import SUBSCRIPTION, conform
 from tidegate.store.store import Store
 from tidegate.text.analyzer import Analyzer
 
@@ -109,15 +109,8 @@ def _problems(changes: pa.Table, analyzer: Analyzer) -> list[str | None]:
         asks = pc.is_in(changes.column("operation"), value_set=pa.array(["subscribe", "change"]))
         asked = np.flatnonzero(asks.to_numpy())
         rows = changes.take(pa.array(asked)).drop_columns(["operation"])
-    rows = conform(rows, SUBSCRIPTION)
-    queries, errors = parse_many(whole_queries(rows).to_pylist(), analyzer)
-    reasons = iter(errors)
-    nobody = pc.equal(pc.fill_null(rows.column("subscriber"), ""), "").to_pylist()
-    for row, query, has_nobody in zip(asked.tolist(), queries, nobody, strict=True):
-        if query is None:
-            found[row] = str(next(reasons))
-        elif has_nobody:
-            found[row] = "a subscription has no subscriber: name whose it is"
+    for row, error in subscription_errors(conform(rows, SUBSCRIPTION), analyzer).items():
+        found[int(asked[row])] = str(error)
     return found
 
 

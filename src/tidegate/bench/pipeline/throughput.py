@@ -1,0 +1,133 @@
+"""Posts per second: the ceiling, and Tidegate under every plan, in turns and with the same answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from tidegate.bench.pipeline.subscribed import Subscribed
+from tidegate.bench.report import Report, Row
+from tidegate.errors import TidegateError
+from tidegate.spark.trials.batch import Fingerprint, ceiling_seconds, fingerprint, matching_seconds
+from tidegate.store.pins import Pin
+
+# Shares of the ceiling that plan *replicate* is to reach, by subscriptions.
+_TARGETS: Final = {1_000_000: 0.35, 10_000_000: 0.20}
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What the rounds of one configuration took, and what it found."""
+
+    posts: int
+    seconds: list[float]
+    found: Fingerprint | None = None
+
+    @property
+    def best(self) -> float:
+        """Posts a second in the best round."""
+        return self.posts / min(self.seconds)
+
+    @property
+    def median(self) -> float:
+        """Posts a second in the median round."""
+        return self.posts / median(self.seconds)
+
+    @property
+    def matches_per_post(self) -> float:
+        """Matches of one post, on average."""
+        return self.found.matches / self.posts if self.found else 0.0
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """The paces of one set of subscriptions; the ceiling ran between the others."""
+
+    ceiling: Pace
+    replicate: Pace
+
+    @property
+    def fraction(self) -> float:
+        """The share of the ceiling that plan *replicate* reaches."""
+        return self.replicate.best / self.ceiling.best
+
+
+def report_throughput(
+    report: Report, spark: Any, posts: Path, n_posts: int, subscribed: Subscribed, rounds: int
+) -> Throughput:
+    """Add the table of plan *replicate* beside the ceiling; return the paces."""
+    found = fingerprint(spark, posts, subscribed.store, subscribed.at)  # warms up, too
+    ceiling, replicate = _in_turns(
+        rounds,
+        lambda: ceiling_seconds(spark, posts),
+        lambda: matching_seconds(spark, posts, subscribed.store, subscribed.at),
+    )
+    paces = Throughput(Pace(n_posts, ceiling), Pace(n_posts, replicate, found))
+    report.section(
+        f"Throughput: {len(subscribed):,} subscriptions, {n_posts:,} posts, Parquet text to rows of matches",
+        [
+            _row("ceiling: identity mapInArrow", paces.ceiling, paces.ceiling, None, None),
+            _row(
+                "tidegate, replicate",
+                paces.replicate,
+                paces.ceiling,
+                subscribed.compile_seconds,
+                _TARGETS.get(len(subscribed)),
+            ),
+        ],
+        note=(
+            f"in turns, best of {rounds} rounds, posts in random order; a word's weight is its use in posts to the "
+            f"power of {subscribed.searches.power:.2f}; the store took {subscribed.apply_seconds:.1f} s to fill"
+        ),
+    )
+    return paces
+
+
+def report_plans(
+    report: Report,
+    spark: Any,
+    posts: Path,
+    subscribed: Subscribed,
+    paces: Throughput,
+    matchers: tuple[int, ...],
+    rounds: int,
+) -> None:
+    """Add the table of plan *hash*; every plan must find what *replicate* found."""
+    rows = []
+    for count in matchers:
+        at, compile_seconds = subscribed.spread(count)
+        pace = _plan_pace(spark, posts, subscribed, at, paces.replicate, rounds)
+        rows.append(_row(f"tidegate, hash:{count}", pace, paces.ceiling, compile_seconds, None))
+    report.section(
+        f"Plans: {len(subscribed):,} subscriptions spread over matchers, on two cores",
+        rows,
+        note="the same matches as replicate; a post travels to every matcher that its words lead to",
+    )
+
+
+def _plan_pace(spark: Any, posts: Path, subscribed: Subscribed, at: Pin, expected: Pace, rounds: int) -> Pace:
+    found = fingerprint(spark, posts, subscribed.store, at)
+    if found != expected.found:
+        raise TidegateError(f"wrong answers: plan {at.plan} finds {found}, replicate {expected.found}")
+    seconds = [matching_seconds(spark, posts, subscribed.store, at) for _ in range(rounds)]
+    return Pace(expected.posts, seconds, found)
+
+
+def _in_turns(rounds: int, *runs: Callable[[], float]) -> list[list[float]]:
+    """Run all of them, `rounds` times over, so that a noisy minute of the machine falls on all."""
+    laps = [[run() for run in runs] for _ in range(rounds)]
+    return [list(seconds) for seconds in zip(*laps, strict=True)]
+
+
+def _row(name: str, pace: Pace, ceiling: Pace, compile_seconds: float | None, target: float | None) -> Row:
+    return {
+        "stage": name,
+        "posts/s": pace.best,
+        "median": pace.median,
+        "of the ceiling": pace.best / ceiling.best,
+        "target": target,
+        "matches a post": pace.matches_per_post if pace.found else None,
+        "matches/s": pace.matches_per_post * pace.best if pace.found else None,
+        "compile, s": compile_seconds,
+    }
