@@ -1,9 +1,14 @@
 """The command line as a person uses it: run as a process, judged by what it prints and its exit code."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
+
+from tidegate.store.store import Store
 
 
 def tidegate(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -16,7 +21,7 @@ def tidegate(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_help_lists_the_commands() -> None:
     done = tidegate("--help")
     assert done.returncode == 0
-    for command in ("demo", "explain", "bench"):
+    for command in ("demo", "run", "status", "subscriptions", "explain", "bench"):
         assert command in done.stdout
 
 
@@ -55,8 +60,25 @@ def test_bad_input_is_one_line_and_no_traceback(arguments: list[str], complaint:
     assert "Traceback" not in done.stderr
 
 
-def test_the_demo_ends_by_itself_and_shows_matches_with_their_speed() -> None:
-    done = tidegate("demo", "--subscriptions", "2000", "--posts", "3000")
+@pytest.mark.slow
+def test_the_demo_ends_by_itself_and_shows_matches_and_where_they_lie(tmp_path: Path) -> None:
+    into = tmp_path / "demo"
+    arguments = ["--subscriptions", "2000", "--posts-per-second", "500", "--seconds", "30", "--into", str(into)]
+    done = tidegate("demo", *arguments)
     assert done.returncode == 0, done.stderr
     assert "Some matches, and why" in done.stdout
-    assert "posts a second" in " ".join(done.stdout.split())
+    assert DeltaTable(into / "matches").count() > 0
+    told = " ".join(done.stdout.split())
+    found = re.search(r"([\d,]+) posts against ([\d,]+) subscriptions .* ([\d,]+) .* made and ([\d,]+) removed", told)
+    assert found is not None
+    _, living, came, left = (int(number.replace(",", "")) for number in found.groups())
+    assert came > left > 0
+    assert Store.open(into / "subscriptions").subscriptions().num_rows == living
+
+
+def test_the_demo_removes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").touch()
+    done = tidegate("demo", "--into", str(tmp_path))
+    assert done.returncode == 2
+    assert "is not empty: name another folder by --into" in done.stderr
+    assert (tmp_path / "letter.txt").exists()

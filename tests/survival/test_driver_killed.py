@@ -38,7 +38,7 @@ def kill_again_and_again(scene: Scene, mortal: Mortal, times: int, seed: int) ->
         hits += scene.is_mid_batch()
         print(f"killed after {time.monotonic() - begun:.1f} s, {pause:.2f} s into its batch {batches}")
     print(f"seed {seed}: {hits} of {times} kills were in mid-batch")
-    assert hits > times / 2
+    assert hits >= times // 2
     mortal(scene.job()).wait(300)
 
 
