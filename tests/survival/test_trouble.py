@@ -54,7 +54,6 @@ def complaint(spark: SparkSession, store: Store, sink: Sink, folder: Path) -> st
     return failure(str(failed.value))
 
 
-@pytest.mark.xfail(strict=True, reason="the table takes a log that is gone for one with nothing new")
 @pytest.mark.usefixtures("posts")
 def test_a_store_that_vanishes_ends_the_job_with_its_name(spark: SparkSession, store: Store, tmp_path: Path) -> None:
     seen: list[int] = []

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql.types import DataType, StringType, StructType
+from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from tidegate.errors import ConfigError
 
 CORRUPT = "_corrupt_record"
 """Where Spark's readers put what they cannot decode, if the schema has such a column."""
+
+_TOGETHER = "_matches"
 
 MATCHER = "_matcher"
 """By which matcher a post is to be seen, between routing and matching."""
@@ -33,9 +35,17 @@ class Shape:
         return [f"{name}s" for name in names] if self.per_post else names
 
     @property
-    def lists(self) -> list[str]:
-        """What they are called while a post's matches are still together: lists, of which the ids are the last."""
-        return ["subscribers", "subscriptions"] if self.subscribers else ["subscriptions"]
+    def paired(self) -> bool:
+        """Whether a match is a pair while it is still in a list."""
+        return self.subscribers and not self.per_post
+
+    @property
+    def together(self) -> list[StructField]:
+        """The columns of a post's matches while they are still together: lists."""
+        if self.per_post:
+            return [StructField(name, ArrayType(StringType())) for name in self.names]
+        pair = StructType([StructField(name, StringType()) for name in self.names])
+        return [StructField(_TOGETHER, ArrayType(pair if self.paired else StringType()))]
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class Columns:
 def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None, shape: Shape) -> list[str]:
     """The columns of a post that its matches have: all, or those named; the id in any case."""
     # To Spark, names that differ in case are the same.
-    taken = [name for name in schema.names if name.lower() in (*shape.names, *shape.lists, MATCHER, COUNTS)]
+    taken = [name for name in schema.names if name.lower() in (*shape.names, _TOGETHER, MATCHER, COUNTS)]
     if taken:
         raise ConfigError(f"posts have a column {taken[0]!r}, which matching adds itself: rename it first")
     if carry is None:

@@ -14,6 +14,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
+from tidegate.spark.columns import Shape
+
 OBSERVATION = "tidegate"
 
 
@@ -56,17 +58,19 @@ class Counts:
         return total
 
 
-def count_row(counts: Counts, schema: pa.Schema) -> pa.RecordBatch:
-    """Return counts as a batch of one row of a schema whose last column is a list of texts."""
-    columns = [pa.nulls(1, wanted.type) for wanted in schema]
-    columns[-1] = pa.array([[counts.to_json()]], schema[-1].type)
+def count_row(counts: Counts, schema: pa.Schema, shape: Shape) -> pa.RecordBatch:
+    """Return counts as a batch of one row of a schema of matches."""
+    line: Any = {"subscription": counts.to_json()} if shape.paired else counts.to_json()
+    place = shape.together[0].name
+    columns = [pa.array([[line] if wanted.name == place else None], wanted.type) for wanted in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def observed(rows: DataFrame, post: str, observation: Observation | str = OBSERVATION) -> DataFrame:
+def observed(rows: DataFrame, post: str, shape: Shape, observation: Observation | str = OBSERVATION) -> DataFrame:
     """Let Spark observe the counts, and pass on the matches alone; `post` is the column with the posts' ids."""
     is_count = F.col(post).isNull()
-    line = F.element_at(rows.columns[-1], 1)
+    first = F.element_at(shape.together[0].name, 1)
+    line = first.getField("subscription") if shape.paired else first
     lines: Column = F.string_agg(F.when(is_count, line), F.lit("\n")).alias("counts")
     return rows.observe(observation, lines).where(~is_count)
 

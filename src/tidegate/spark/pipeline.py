@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from tidegate.errors import ConfigError
 from tidegate.spark import worker
@@ -16,8 +16,6 @@ from tidegate.spark.columns import CORRUPT, COUNTS, MATCHER, Columns, Shape, car
 from tidegate.spark.counts import observed
 from tidegate.store.pins import Pin
 from tidegate.store.store import Store
-
-_LIST = ArrayType(StringType())
 
 
 def match(
@@ -52,7 +50,7 @@ def match(
     names = Columns(id, text, author, lang, lat, lon)
     shape = Shape(per_post=per == "post", subscribers=subscribers)
     rows = match_rows(posts, store, names, carry, shape=shape, at=at)
-    return merged(observed(rows, id), shape)
+    return merged(observed(rows, id, shape), shape)
 
 
 def match_rows(
@@ -80,7 +78,7 @@ def match_rows(
         store.pins.pin(task.origin, 0, newest)
     corrupt = [CORRUPT] if CORRUPT in posts.schema.names else []
     received = posts.select(*dict.fromkeys([*columns.needed, *keep, *corrupt]))
-    matches = StructType([*(posts.schema[name] for name in keep), *(StructField(name, _LIST) for name in shape.lists)])
+    matches = StructType([*(posts.schema[name] for name in keep), *shape.together])
     if not plan.partitions:
         return received.mapInArrow(worker.matching(task), _nullable(matches))
     visits = StructType(
@@ -96,13 +94,13 @@ def merged(rows: DataFrame, shape: Shape) -> DataFrame:
 
     Until here a post is one row, so that what it carries, and what is observed, is not multiplied by its matches.
     """
-    post = [F.col(name) for name in rows.columns if name not in shape.lists]
     if shape.per_post:
-        return rows.select(*post, *shape.names)
-    if not shape.subscribers:
-        return rows.select(*post, F.explode("subscriptions").alias("subscription"))
-    pairs = F.arrays_zip(F.col("subscriptions").alias("subscription"), F.col("subscribers").alias("subscriber"))
-    return rows.select(*post, F.inline(pairs))
+        return rows
+    together = shape.together[0].name
+    post = [F.col(name) for name in rows.columns if name != together]
+    if shape.subscribers:
+        return rows.select(*post, F.inline(together))
+    return rows.select(*post, F.explode(together).alias("subscription"))
 
 
 def _nullable(schema: StructType) -> StructType:

@@ -93,6 +93,8 @@ class _Batches:
         observation = Observation("tidegate")
         origin = f"{self._run}/{batch:012}"
         rows = match_rows(posts, self._store, self._settings.columns, self._settings.carry, at=pin, origin=origin)
-        self._sink.write(merged(observed(rows, self._settings.columns.id, observation), Shape()), self._run, batch)
+        self._sink.write(
+            merged(observed(rows, self._settings.columns.id, Shape(), observation), Shape()), self._run, batch
+        )
         if self._report is not None:
             self._report(batch, counts_of(observation.get))

@@ -132,7 +132,7 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
             schema = match_schema(batch.schema, task)
             lines = batch.column(COUNTS)
             for line in lines.drop_null().to_pylist():
-                yield count_row(Counts.sum([line]), schema)
+                yield count_row(Counts.sum([line]), schema, task.shape)
             posts = batch.filter(lines.is_null())
             numbers = posts.column(MATCHER).to_numpy()
             for matcher in np.unique(numbers).tolist():
@@ -145,8 +145,9 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
 
 def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
     """The schema of matches, of posts of a schema."""
-    lists = [pa.field(name, pa.list_(pa.string())) for name in task.shape.lists]
-    return pa.schema([*(posts.field(name) for name in task.carried), *lists])
+    pair = pa.struct([(name, pa.string()) for name in task.shape.names])
+    kind = pa.list_(pair if task.shape.paired else pa.string())
+    return pa.schema([*(posts.field(name) for name in task.carried), *((f.name, kind) for f in task.shape.together)])
 
 
 def _match(
@@ -160,7 +161,7 @@ def _match(
     yield from _rows(posts, _together(found), task, schema)
     counts.visits += posts.num_rows
     counts.loads[matcher] += posts.num_rows + counts.candidates
-    yield count_row(counts, schema)
+    yield count_row(counts, schema, task.shape)
 
 
 class Named(NamedTuple):
@@ -169,13 +170,13 @@ class Named(NamedTuple):
     per_post: Int64
     """By post: how many."""
     names: list[pa.StringArray]
-    """By match; a column for each of the shape's lists."""
+    """By match: ids, and who holds them if the shape wants it."""
 
 
 def _named(part: Part, shape: Shape) -> Named:
     offsets, numbers = part.subscriptions
     roster = part.compiled.roster
-    names = [roster.holders(numbers), roster.ids(numbers)] if shape.subscribers else [roster.ids(numbers)]
+    names = [roster.ids(numbers), roster.holders(numbers)] if shape.subscribers else [roster.ids(numbers)]
     return Named(np.diff(offsets), names)
 
 
@@ -197,10 +198,12 @@ def _rows(posts: pa.RecordBatch, found: Named | None, task: Task, schema: pa.Sch
         return
     rows = np.flatnonzero(found.per_post)
     ends = np.cumsum(found.per_post[rows])
-    lists = [
-        pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), column) for column in found.names
-    ]
+    offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
+    names = found.names
+    if task.shape.paired:
+        names = [pa.StructArray.from_arrays(names, task.shape.names)]
     columns = [posts.column(name).take(pa.array(rows)) for name in task.carried]
+    lists = [pa.ListArray.from_arrays(offsets, column) for column in names]
     batch = pa.RecordBatch.from_arrays([*columns, *lists], schema=schema)
     begin = 0
     while begin < len(rows):

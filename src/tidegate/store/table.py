@@ -102,6 +102,9 @@ class Table:
         """The newest version there is now."""
         with self._lock, self._errors("read"):
             self._delta.update_incremental()
+            # A log that is not there any more would pass for one without news.
+            if self.location.folder is not None and not (self.location.folder / "_delta_log").is_dir():
+                raise StoreError(f"{self.location.url}: the subscription table has vanished while it was in use")
             return int(self._delta.version())
 
     def done(self, application: str) -> int:

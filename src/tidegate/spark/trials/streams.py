@@ -47,16 +47,21 @@ class Arrivals:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop it; `times` is complete when this returns."""
+        """Stop it, if it has started; `times` is complete when this returns."""
         self._over.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def drop(self) -> None:
+        """Let one file appear now."""
+        number = len(self.times)
+        os.link(self._files[number % len(self._files)], self.folder / f"{number:06}.parquet")
+        self.times.append(time.time())
 
     def _run(self) -> None:
         due = time.time()
         while not self._over.wait(max(due - time.time(), 0.0)):
-            number = len(self.times)
-            os.link(self._files[number % len(self._files)], self.folder / f"{number:06}.parquet")
-            self.times.append(time.time())
+            self.drop()
             due += self._every_s
 
 
@@ -134,14 +139,19 @@ def wait_for(job: StreamingQuery, until: Callable[[], bool]) -> None:
 def _job(
     spark: SparkSession, arrivals: Arrivals, store: Store, sink: Sink, trigger_s: float, scratch: Path
 ) -> Iterator[tuple[StreamingQuery, Landed]]:
-    """Run the main job over the arrivals until its first two batches are done; yield it, and stop it in the end."""
+    """Run the main job over the arrivals; yield it when the beat begins, and stop it in the end.
+
+    Its first batches get a file each: what waits while workers start would take long to catch up with.
+    """
     landed = Landed()
     posts = spark.readStream.schema(SCHEMA).parquet(str(arrivals.folder))
     settings = Settings(str(scratch / "checkpoint"), trigger_s, carry=("id",))
     job = start(posts, store, sink, settings, report=landed.note)
-    arrivals.begin()
     try:
-        wait_for(job, lambda: len(landed.times) >= _WARM_UP)
+        for batches in range(1, _WARM_UP + 1):
+            arrivals.drop()
+            wait_for(job, lambda batches=batches: len(landed.times) >= batches)  # type: ignore[misc]
+        arrivals.begin()
         yield job, landed
         arrivals.end()
         job.processAllAvailable()  # a job that is stopped in the middle of a batch complains at length
