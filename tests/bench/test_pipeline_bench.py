@@ -51,6 +51,8 @@ SUMMARY = {
     "fraction_of_ceiling",
     "speedup_over_spark_sql",
     "speedup_over_duckdb",
+    "speedup_over_duckdb_word_by_word",
+    "fraction_of_ceiling_per_post",
     "visibility_ms_p99",
     "latency_ms_p99",
     "matches_per_post",

@@ -70,7 +70,7 @@ def explain(
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark: text or index.")],
+    name: Annotated[str, typer.Argument(help="Which benchmark: text, index or pipeline.")],
     scale: Annotated[str, typer.Option(help="small (within a minute), paper or max.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything generated.")] = 1,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,

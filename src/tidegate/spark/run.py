@@ -40,6 +40,7 @@ class Settings:
     """Take what is there, and end."""
     columns: Columns = field(default_factory=Columns)
     carry: tuple[str, ...] | None = None
+    shape: Shape = field(default_factory=Shape)
 
     def __post_init__(self) -> None:
         """Refuse what Spark would refuse later, and less clearly."""
@@ -53,7 +54,9 @@ def start(
     posts: DataFrame, store: Store, sink: Sink, settings: Settings, *, report: Report | None = None
 ) -> StreamingQuery:
     """Start the job; `report` is told the number and the counts of every batch when it is written."""
-    carried(posts.schema, settings.columns.of(posts.schema), settings.carry, Shape())  # refuses what is not there
+    carried(
+        posts.schema, settings.columns.of(posts.schema), settings.carry, settings.shape
+    )  # refuses what is not there
     run = run_id(settings.checkpoint)
     writer = posts.writeStream.queryName(query_name(run)).option("checkpointLocation", settings.checkpoint)
     if settings.once:
@@ -89,12 +92,14 @@ class _Batches:
         if self._sink.has(self._run, batch):
             _log.info("batch %d is in the sink already", batch)
             return
+        settings = self._settings
         pin = self._store.pin(self._run, batch)
         observation = Observation("tidegate")
         origin = f"{self._run}/{batch:012}"
-        rows = match_rows(posts, self._store, self._settings.columns, self._settings.carry, at=pin, origin=origin)
-        self._sink.write(
-            merged(observed(rows, self._settings.columns.id, Shape(), observation), Shape()), self._run, batch
+        rows = match_rows(
+            posts, self._store, settings.columns, settings.carry, shape=settings.shape, at=pin, origin=origin
         )
+        matches = merged(observed(rows, settings.columns.id, settings.shape, observation), settings.shape)
+        self._sink.write(matches, self._run, batch)
         if self._report is not None:
             self._report(batch, counts_of(observation.get))

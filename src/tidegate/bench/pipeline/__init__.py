@@ -85,6 +85,7 @@ def _headline_parts(
         "ceiling_posts_per_s": paces.ceiling.best,
         "tidegate_posts_per_s": paces.replicate.best,
         "fraction_of_ceiling": paces.fraction,
+        "fraction_of_ceiling_per_post": paces.per_post.best / paces.ceiling.best,
         "matches_per_post": paces.replicate.matches_per_post,
     }
     report_memory(report, Path(subscribed.store.location.url), len(subscribed))

@@ -46,6 +46,9 @@ class Throughput:
 
     ceiling: Pace
     replicate: Pace
+    """With one row per match."""
+    per_post: Pace
+    """With one row per post."""
 
     @property
     def fraction(self) -> float:
@@ -58,12 +61,13 @@ def report_throughput(
 ) -> Throughput:
     """Add the table of plan *replicate* beside the ceiling; return the paces."""
     found = fingerprint(spark, posts, subscribed.store, subscribed.at)  # warms up, too
-    ceiling, replicate = _in_turns(
+    ceiling, replicate, per_post = _in_turns(
         rounds,
         lambda: ceiling_seconds(spark, posts),
         lambda: matching_seconds(spark, posts, subscribed.store, subscribed.at),
+        lambda: matching_seconds(spark, posts, subscribed.store, subscribed.at, "post"),
     )
-    paces = Throughput(Pace(n_posts, ceiling), Pace(n_posts, replicate, found))
+    paces = Throughput(Pace(n_posts, ceiling), Pace(n_posts, replicate, found), Pace(n_posts, per_post, found))
     report.section(
         f"Throughput: {len(subscribed):,} subscriptions, {n_posts:,} posts, Parquet text to rows of matches",
         [
@@ -75,6 +79,7 @@ def report_throughput(
                 subscribed.compile_seconds,
                 _TARGETS.get(len(subscribed)),
             ),
+            _row("tidegate, replicate, a row per post", paces.per_post, paces.ceiling, None, None),
         ],
         note=(
             f"in turns, best of {rounds} rounds, posts in random order; a word's weight is its use in posts to the "

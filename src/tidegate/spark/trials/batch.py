@@ -45,9 +45,9 @@ def ceiling_seconds(spark: SparkSession, posts: Path) -> float:
 
 
 def matching_seconds(spark: SparkSession, posts: Path, store: Store, at: Pin, per: str = "match") -> float:
-    """The time of the whole pipeline, from the posts' text to rows of post, subscription and subscriber.
+    """The time of the whole pipeline, from the posts' text to rows of post and subscription, as rivals give them.
 
-    With `per="post"`, the rows are posts with lists of both.
+    With `per="post"`, the rows are posts with lists of subscriptions.
     """
     return drained(_matches(spark, posts, store, at, per))
 
@@ -76,7 +76,7 @@ def drained(rows: DataFrame) -> float:
 
 
 def _matches(spark: SparkSession, posts: Path, store: Store, at: Pin, per: str = "match") -> DataFrame:
-    return match(_read(spark, posts), store, carry=["id"], per=per, at=at)
+    return match(_read(spark, posts), store, carry=["id"], subscribers=False, per=per, at=at)
 
 
 def _read(spark: SparkSession, posts: Path) -> DataFrame:

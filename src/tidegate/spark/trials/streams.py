@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.errors import PipelineError
+from tidegate.spark.columns import Shape
 from tidegate.spark.counts import Counts
 from tidegate.spark.failure import failure
 from tidegate.spark.run import Settings, start
@@ -145,7 +146,7 @@ def _job(
     """
     landed = Landed()
     posts = spark.readStream.schema(SCHEMA).parquet(str(arrivals.folder))
-    settings = Settings(str(scratch / "checkpoint"), trigger_s, carry=("id",))
+    settings = Settings(str(scratch / "checkpoint"), trigger_s, carry=("id",), shape=Shape(subscribers=False))
     job = start(posts, store, sink, settings, report=landed.note)
     try:
         for batches in range(1, _WARM_UP + 1):
