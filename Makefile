@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCALE ?= small
 
-.PHONY: help demo test lint format bench java clean
+.PHONY: help demo test lint format bench java services clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -12,7 +12,7 @@ help: ## list the targets
 demo: $(STAMP) java ## match generated posts against a hundred thousand subscriptions
 	$(BIN)/tidegate demo
 
-test: $(STAMP) java ## run the whole test suite
+test: $(STAMP) java services ## run the whole test suite
 	$(BIN)/pytest -n 2 --dist loadscope -q
 
 lint: $(STAMP) ## ruff, mypy (strict), and the one-way rooms
@@ -31,6 +31,9 @@ bench: $(STAMP) java ## every benchmark at SCALE (small, paper or max); JSON and
 	$(BIN)/tidegate bench index --scale $(SCALE) --json out/index-$(SCALE).json --plot out/index-$(SCALE).png
 	$(BIN)/tidegate bench pipeline --scale $(SCALE) --json out/pipeline-$(SCALE).json
 
+services: ## fetch Spark's Kafka connector, and Maven for it
+	@scripts/kafka jars > /dev/null
+
 java: ## make sure that Java 17 or newer is here
 	@scripts/ensure-java
 
@@ -39,4 +42,4 @@ $(STAMP): pyproject.toml constraints.txt scripts/make-venv
 	touch $@
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) build dist out src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .services tidegate-demo build dist out src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -133,7 +133,9 @@ def test_a_plan_that_loses_a_match_ends_the_run(
     assert found.matches > 0
     wrong = Pace(500, [1.0], Fingerprint(found.matches + 1, found.digest))
     with pytest.raises(TidegateError, match="wrong answers: plan 1 finds"):
-        report_plans(Report("pipeline", "small", {}), spark, posts, subscribed, Throughput(wrong, wrong), (2,), 1)
+        report_plans(
+            Report("pipeline", "small", {}), spark, posts, subscribed, Throughput(wrong, wrong, wrong), (2,), 1
+        )
 
 
 def test_a_rival_that_disagrees_ends_the_run(
@@ -141,7 +143,7 @@ def test_a_rival_that_disagrees_ends_the_run(
 ) -> None:
     find_pairs = rivals.DuckDbRival.pairs
     monkeypatch.setattr(rivals.DuckDbRival, "pairs", lambda self: find_pairs(self).slice(1))
-    paces = Throughput(Pace(100, [1.0]), Pace(100, [1.0]))
+    paces = Throughput(*[Pace(100, [1.0])] * 3)
     with pytest.raises(TidegateError, match="wrong answers: DuckDB"):
         report_rivals(Report("pipeline", "small", {}), spark, tmp_path, corpus, subscribed, paces, 300, 1)
 

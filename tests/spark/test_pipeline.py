@@ -198,7 +198,7 @@ def test_columns_may_have_other_names(
         ("id string, text string", {"carry": ["mood"]}, "carry names 'mood': the posts' columns are id, text"),
         ("id string, text string, subscriber string", {}, "posts have a column 'subscriber'.*rename it first"),
         ("id string, text string, Subscription string", {}, "posts have a column 'Subscription'.*rename it first"),
-        ("id string, text string, subscriptions int", {}, "posts have a column 'subscriptions'.*rename it first"),
+        ("id string, text string, _matches int", {}, "posts have a column '_matches'.*rename it first"),
         ("id string, text string", {"per": "subscriber"}, "per is 'subscriber': allowed are 'match' and 'post'"),
         ("id string, text string, _matcher int", {}, "posts have a column '_matcher'.*rename it first"),
         ("id string, text string, _counts string", {}, "posts have a column '_counts'.*rename it first"),

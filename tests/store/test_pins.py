@@ -1,6 +1,8 @@
 import os
 import time
 
+import pytest
+
 from tests.store.stores import LONG_AGO, changes, ids, python
 from tidegate.route.plan import Plan
 from tidegate.store.pins import Pin
@@ -66,6 +68,20 @@ def test_tidying_keeps_the_newest_pin_of_a_query_and_the_one_before(store: Store
     for batch in (8, 9, 10, 11):
         store.pin("query", batch)
     store.pin("other", 3)
-    store.pins.tidy()
+    store.pins.tidy(since=0.0)
     assert [batch for batch in range(12) if store.pins.at("query", batch)] == [10, 11]
     assert store.pins.at("other", 3) is not None
+
+
+def test_the_pins_of_abandoned_streams_and_finished_jobs_go(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.pins.pin("stream", 3, Pin(1, 0))
+    store.pins.pin("job-1", 0, Pin(2, 0))
+    assert store.pins.needed(0.0) == {Pin(1, 0), Pin(2, 0)}
+    tomorrow = time.time() + 100_000
+    monkeypatch.setattr("tidegate.store.pins.time.time", lambda: tomorrow)
+    assert store.pins.needed(0.0) == {Pin(1, 0)}
+    store.pins.tidy(0.0)
+    assert store.pins.at("job-1", 0) is None
+    assert store.pins.at("stream", 3) == Pin(1, 0)
+    store.pins.tidy(tomorrow)
+    assert store.pins.at("stream", 3) is None

@@ -100,7 +100,7 @@ def run(
     lang: Annotated[str | None, typer.Option(help="The column with its language.")] = None,
     lat: Annotated[str | None, typer.Option(help="The column with its degrees north.")] = None,
     lon: Annotated[str | None, typer.Option(help="The column with its degrees east.")] = None,
-    carry: Annotated[str | None, typer.Option(help="The columns that matches keep, as in: id,text; or all.")] = None,
+    carry: Annotated[str | None, typer.Option(help="The columns that matches keep, as in: id,text (all).")] = None,
     schema: Annotated[str | None, typer.Option(help="The columns of posts, as in: 'id string, text string'.")] = None,
     metrics_port: Annotated[
         int, typer.Option(min=0, max=65535, help="Serve Prometheus metrics on this port of loopback; 0: do not.")

@@ -73,6 +73,8 @@ def import_(
     from tidegate.store.importing import import_subscriptions
     from tidegate.store.store import Store
 
+    if rejects is not None and len(files) > 1:
+        raise ConfigError(f"--rejects names one list for {len(files)} files: import them one by one, or leave it out")
     into = Store.open(store)
     console = Console()
     for file in files:

@@ -88,14 +88,21 @@ def _verified(table: Verification, proposed: Csr, posts: PostColumns, held: Int3
         for i in range(posts.terms.offsets[row], posts.terms.offsets[row + 1]):
             held[posts.terms.values[i]] = row + 1
         for i in range(proposed.offsets[row], proposed.offsets[row + 1]):
-            conjunction = proposed.values[i]
-            query = table.query_of[conjunction]
-            if reported[query] == row + 1:
-                continue
-            at = table.check_of[conjunction]
-            if at == NO_CHECKS or passes(table.checks, at, posts, row, held):
-                reported[query] = row + 1
-                queries[end] = query
+            if is_news(table, proposed.values[i], posts, row, held, reported):
+                queries[end] = table.query_of[proposed.values[i]]
                 end += 1
         offsets[row + 1] = end
     return offsets, queries[:end]
+
+
+@njit(cache=True, nogil=True)
+def is_news(table: Verification, conjunction: int, posts: PostColumns, row: int, held: Int32, reported: Int32) -> bool:
+    """Whether a post passes the checks of a conjunction whose query was not reported for it yet; it is from now on."""
+    query = table.query_of[conjunction]
+    if reported[query] == row + 1:
+        return False
+    at = table.check_of[conjunction]
+    if at != NO_CHECKS and not passes(table.checks, at, posts, row, held):
+        return False
+    reported[query] = row + 1
+    return True

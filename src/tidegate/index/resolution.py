@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 
 from tidegate.csr import Csr, Int32
-from tidegate.index.checks import NO_CHECKS, PostColumns, passes, post_columns
-from tidegate.index.conjunctions import Verification
+from tidegate.index.checks import NO_CHECKS, PostColumns, post_columns
+from tidegate.index.conjunctions import Verification, is_news
 from tidegate.intrinsics import prefetch
 from tidegate.text.posts import Posts
 
@@ -76,14 +76,8 @@ def _resolved(resolution: Resolution, sets: Csr, posts: PostColumns, held: Int32
                 for k in range(posts.terms.offsets[row], posts.terms.offsets[row + 1]):
                     held[posts.terms.values[k]] = row + 1
             for k in range(conjunctions.offsets[found[i]], conjunctions.offsets[found[i] + 1]):
-                conjunction = conjunctions.values[k]
-                query = table.query_of[conjunction]
-                if reported[query] == row + 1:
-                    continue
-                at = table.check_of[conjunction]
-                if at == NO_CHECKS or passes(table.checks, at, posts, row, held):
-                    reported[query] = row + 1
-                    queries[end] = query
+                if is_news(table, conjunctions.values[k], posts, row, held, reported):
+                    queries[end] = table.query_of[conjunctions.values[k]]
                     end += 1
         offsets[row + 1] = end
     return offsets, queries[:end], candidates

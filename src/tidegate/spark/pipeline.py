@@ -14,7 +14,7 @@ from tidegate.errors import ConfigError
 from tidegate.spark import worker
 from tidegate.spark.columns import CORRUPT, COUNTS, MATCHER, Columns, Shape, carried
 from tidegate.spark.counts import observed
-from tidegate.store.pins import Pin
+from tidegate.store.pins import JOB, Pin
 from tidegate.store.store import Store
 
 
@@ -75,7 +75,7 @@ def match_rows(
     task = worker.Task(store.location, columns, tuple(keep), shape, plan, version, origin or uuid.uuid4().hex)
     if plan.partitions and version is not None and origin is None:
         # Routing and matching must see one cover, however long the job takes: upkeep leaves alone what is pinned.
-        store.pins.pin(task.origin, 0, newest)
+        store.pins.pin(f"{JOB}{task.origin}", 0, newest)
     corrupt = [CORRUPT] if CORRUPT in posts.schema.names else []
     received = posts.select(*dict.fromkeys([*columns.needed, *keep, *corrupt]))
     matches = StructType([*(posts.schema[name] for name in keep), *shape.together])

@@ -5,7 +5,7 @@ that it is the same one.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -34,22 +34,22 @@ class Sink(ABC):
 class FolderSink(Sink):
     """Parquet or JSON lines, a folder per batch: `run=…/batch=…`. A folder with `_SUCCESS` in it is whole."""
 
-    def __init__(self, kind: str, folder: str) -> None:
-        """Write files of a kind below a folder."""
-        self._kind, self._folder = kind, folder
+    def __init__(self, kind: str, folder: str, options: Mapping[str, str] | None = None) -> None:
+        """Write files of a kind below a folder, with options of Spark's writer."""
+        self._kind, self._folder, self._options = kind, folder, options or {}
 
     def write(self, matches: DataFrame, query: str, batch: int) -> None:
         """Write the batch in place of what an earlier attempt at it has left."""
         path = f"{self._folder}/run={query}/batch={batch:012}"
-        matches.write.mode("overwrite").format(self._kind).save(path)
+        matches.write.mode("overwrite").format(self._kind).options(**self._options).save(path)
 
 
 class DeltaSink(Sink):
     """A Delta table: a batch appears in it whole, once, for every reader."""
 
-    def __init__(self, folder: str) -> None:
-        """Write to the table in a folder or at an address of an object store; it is made by the first batch."""
-        self._table = MatchTable(Location.of(folder))
+    def __init__(self, folder: str, options: Mapping[str, str] | None = None) -> None:
+        """Write to the table in a folder, with options of Spark's Parquet writer; the first batch makes it."""
+        self._table, self._options = MatchTable(Location.of(folder)), options or {}
 
     def has(self, query: str, batch: int) -> bool:
         """Whether the table knows the batch."""
@@ -58,7 +58,7 @@ class DeltaSink(Sink):
     def write(self, matches: DataFrame, query: str, batch: int) -> None:
         """Write files beside the table's own, in place of an earlier attempt's, and commit them."""
         folder = f"run-{query}/batch-{batch:012}"
-        matches.write.mode("overwrite").parquet(f"{self._table.location.url}/{folder}")
+        matches.write.mode("overwrite").options(**self._options).parquet(f"{self._table.location.url}/{folder}")
         self._table.commit(folder, query, batch)
 
 
@@ -116,8 +116,8 @@ def sink_at(address: str, *, key: str = "id") -> Sink:
         return ConsoleSink(_rows(place))
     folder = place.folder()
     if place.kind == "delta":
-        return DeltaSink(folder)
-    return FolderSink(place.kind, folder if "://" in folder else str(Path(folder).absolute()))
+        return DeltaSink(folder, place.options)
+    return FolderSink(place.kind, folder if "://" in folder else str(Path(folder).absolute()), place.options)
 
 
 def _rows(place: Address) -> int:

@@ -153,15 +153,26 @@ def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
 def _match(
     posts: pa.RecordBatch, parts: Iterator[Part], task: Task, schema: pa.Schema, counts: Counts, matcher: int
 ) -> Batches:
-    found = []
-    for part in parts:
-        counts.candidates += part.found.candidates
-        counts.matches += len(part.subscriptions.values)
-        found.append(_named(part, task.shape))
-    yield from _rows(posts, _together(found), task, schema)
+    found = list(parts)
+    counts.candidates += sum(part.found.candidates for part in found)
+    counts.matches += sum(len(part.subscriptions.values) for part in found)
+    for begin, end in _ranges(found, posts.num_rows):
+        named = [_named(part, begin, end, task.shape) for part in found]
+        yield from _rows(posts.slice(begin, end - begin), _together(named), task, schema)
     counts.visits += posts.num_rows
     counts.loads[matcher] += posts.num_rows + counts.candidates
     yield count_row(counts, schema, task.shape)
+
+
+def _ranges(found: list[Part], rows: int) -> Iterator[tuple[int, int]]:
+    """Cut posts into ranges with a bounded number of matches; a post with more is a range of its own."""
+    ends = sum((part.subscriptions.offsets[1:] for part in found), np.zeros(rows, np.int64))
+    begin = 0
+    while begin < rows:
+        before = ends[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, before + _OUTPUT_MATCHES, side="right")))
+        yield begin, end
+        begin = end
 
 
 class Named(NamedTuple):
@@ -173,8 +184,8 @@ class Named(NamedTuple):
     """By match: ids, and who holds them if the shape wants it."""
 
 
-def _named(part: Part, shape: Shape) -> Named:
-    offsets, numbers = part.subscriptions
+def _named(part: Part, begin: int, end: int, shape: Shape) -> Named:
+    offsets, numbers = part.subscriptions.slice(begin, end)
     roster = part.compiled.roster
     names = [roster.ids(numbers), roster.holders(numbers)] if shape.subscribers else [roster.ids(numbers)]
     return Named(np.diff(offsets), names)
@@ -193,7 +204,7 @@ def _together(found: list[Named]) -> Named | None:
 
 
 def _rows(posts: pa.RecordBatch, found: Named | None, task: Task, schema: pa.Schema) -> Batches:
-    """One row for every post that matches, in batches of bounded size."""
+    """One row for every post that matches."""
     if found is None:
         return
     rows = np.flatnonzero(found.per_post)
@@ -204,13 +215,7 @@ def _rows(posts: pa.RecordBatch, found: Named | None, task: Task, schema: pa.Sch
         names = [pa.StructArray.from_arrays(names, task.shape.names)]
     columns = [posts.column(name).take(pa.array(rows)) for name in task.carried]
     lists = [pa.ListArray.from_arrays(offsets, column) for column in names]
-    batch = pa.RecordBatch.from_arrays([*columns, *lists], schema=schema)
-    begin = 0
-    while begin < len(rows):
-        before = ends[begin - 1] if begin else 0
-        stop = max(begin + 1, int(np.searchsorted(ends, before + _OUTPUT_MATCHES, side="right")))
-        yield batch.slice(begin, stop - begin)
-        begin = stop
+    yield pa.RecordBatch.from_arrays([*columns, *lists], schema=schema)
 
 
 def _visits(routes: list[Csr]) -> tuple[Int64, Int64]:

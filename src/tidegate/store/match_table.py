@@ -49,7 +49,7 @@ class MatchTable:
             raise StoreError(f"{self.location.url}: batch {batch} cannot be committed: {error}") from error
 
     def sample(self, rows: int) -> pa.Table:
-        """Some matches: at most so many, from the newest file that has any."""
+        """Some matches: at most so many, from one of the files."""
         table = self._table()
         if table is None or not (files := table.file_uris()):
             raise StoreError(f"{self.location.url}: there are no matches yet")

@@ -5,10 +5,16 @@ also what keeps old versions readable: the newest of a query may be replayed, th
 """
 
 import json
+import time
 from typing import NamedTuple
 
 from tidegate.errors import StoreError
 from tidegate.store.location import Location
+
+JOB = "job-"
+"""How the name begins under which a job pins that is no stream's: it ends some day, and is not replayed."""
+
+_JOB_S = 86_400.0
 
 
 class Pin(NamedTuple):
@@ -43,24 +49,31 @@ class Pins:
 
     def needed(self, since: float) -> set[Pin]:
         """The newest pin of every query that has pinned a batch after `since` (seconds since 1970)."""
+        newest = self._newest()
+        pins = (self.at(query, batch) for query, (batch, at) in newest.items() if _is_needed(query, at, since))
+        return {pin for pin in pins if pin is not None}
+
+    def tidy(self, since: float) -> None:
+        """Remove the pins of batches that a later one of their query has followed, and those that nobody needs."""
+        newest = self._newest()
+        for name in list(self._location.names("pins")):
+            query, batch = _query_and_batch(name)
+            last, at = newest.get(query, (batch, since))
+            # The one before the newest stays: its offsets may be committed and its output asked about.
+            if batch < last - 1 or not _is_needed(query, at, since):
+                self._location.delete(name)
+
+    def _newest(self) -> dict[str, tuple[int, float]]:
+        """By query: its last batch, and when that was pinned."""
         newest: dict[str, tuple[int, float]] = {}
         for name, written in self._location.listing("pins"):
             query, batch = _query_and_batch(name)
             newest[query] = max(newest.get(query, (-1, 0.0)), (batch, written))
-        pins = (self.at(query, batch) for query, (batch, written) in newest.items() if written >= since)
-        return {pin for pin in pins if pin is not None}
+        return newest
 
-    def tidy(self) -> None:
-        """Remove the pins of batches that a later one of their query has followed."""
-        newest: dict[str, int] = {}
-        names = list(self._location.names("pins"))
-        for query, batch in map(_query_and_batch, names):
-            newest[query] = max(newest.get(query, -1), batch)
-        for name in names:
-            query, batch = _query_and_batch(name)
-            # The one before the newest stays: its offsets may be committed and its output asked about.
-            if batch < newest[query] - 1:
-                self._location.delete(name)
+
+def _is_needed(query: str, pinned: float, since: float) -> bool:
+    return pinned >= (max(since, time.time() - _JOB_S) if query.startswith(JOB) else since)
 
 
 def _name(query: str, batch: int) -> str:

@@ -139,7 +139,7 @@ class Upkeep:
         removed = leftovers(store, needed, self.policy.grace_s)
         for name in removed:
             store.files.delete(name)
-        store.pins.tidy()
+        store.pins.tidy(self._since())
         return len(deleted), len(removed)
 
     def _run(self) -> Tidied:
@@ -163,8 +163,11 @@ class Upkeep:
 
     def _pins(self) -> set[Pin]:
         """What streams may replay, and what comes next."""
-        since = time.time() - (_LOG_HOURS - 24) * _HOUR_S
-        return self._store.pins.needed(since) | {self._store.newest()}
+        return self._store.pins.needed(self._since()) | {self._store.newest()}
+
+    def _since(self) -> float:
+        """Older pins are of streams that nobody will take up again: the log they would need may be gone."""
+        return time.time() - (_LOG_HOURS - 24) * _HOUR_S
 
     def _start(self, version: int, plan: Plan) -> Cover:
         """The cover that later ones start from; there is one, at the latest now."""
