@@ -37,4 +37,8 @@ class PipelineError(TidegateError):
 
 
 class StoreError(TidegateError):
-    """A stored file that is missing, torn, foreign, or of another version."""
+    """A stored file that cannot be read or written, or is of another version."""
+
+
+class DamageError(StoreError):
+    """A derived file that is missing, torn, foreign, altered or of another format: it has to be made anew."""

@@ -381,3 +381,17 @@ def test_a_batch_of_posts_can_be_matched_as_of_an_earlier_version(spark: SparkSe
     frame = spark.createDataFrame(stormy("1"))
     assert pairs(tidegate.match(frame, storms, at=before)) == [("1", "storms")]
     assert pairs(tidegate.match(frame, storms)) == []
+
+
+def test_bytes_that_are_no_utf8_are_no_reason_to_stop(spark: SparkSession, storms: Store) -> None:
+    good = "SELECT '1' AS id, 'A storm' AS text, CAST(unhex('61FF') AS STRING) AS author, NULL AS _corrupt_record"
+    posts = spark.sql(f"{good} UNION ALL SELECT NULL, NULL, NULL, CAST(unhex('FFFE') AS STRING)")
+    assert [row["id"] for row in tidegate.match(posts, storms, carry=[]).collect()] == ["1"]
+    (letter,) = DeadLetters(storms.beside).read().to_pylist()
+    assert letter["reason"] == "the payload cannot be decoded"
+
+
+def test_a_dot_in_a_columns_name_is_a_dot(spark: SparkSession, storms: Store) -> None:
+    posts = spark.createDataFrame([("1", "A storm", 5)], "`post.id` string, text string, `a.b` int")
+    (row,) = tidegate.match(posts, storms, id="post.id").collect()
+    assert (row["post.id"], row["a.b"]) == ("1", 5)

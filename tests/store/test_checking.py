@@ -15,7 +15,7 @@ from tidegate.query.semantics import PostView, satisfies
 from tidegate.spark.changes import check
 from tidegate.store.checking import checked_query, query_errors, subscription_errors
 from tidegate.store.importing import import_subscriptions
-from tidegate.store.schema import whole_query
+from tidegate.store.schema import SUBSCRIPTION, conform, whole_query
 from tidegate.store.store import Store
 from tidegate.text.analyzer import Analyzer
 
@@ -136,6 +136,6 @@ def test_the_query_of_a_row_without_subscriber_is_what_is_told_first() -> None:
     rows = pa.table(
         {"subscriber": ["", None, "ana"], "query": ["(storm", "storm", "storm"], "region": [None, HERE, None]}
     )
-    found = subscription_errors(rows, ANALYZER)
+    found = subscription_errors(conform(rows, SUBSCRIPTION), ANALYZER)
     assert [type(error).__name__ for error in found.values()] == ["QueryError", "ConfigError"]
     assert list(found) == [0, 1]

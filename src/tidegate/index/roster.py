@@ -12,11 +12,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.errors import TidegateError
 from tidegate.index.strings import flat_strings
 from tidegate.intrinsics import prefetch
 from tidegate.text.characters import Bytes
 
 _AHEAD = 16
+_MOST_BYTES = 2**31 - 1
 
 
 class Roster(NamedTuple):
@@ -68,7 +70,9 @@ class Roster(NamedTuple):
 def gathered(texts: pa.LargeStringArray, rows: Int32, stride: int = 1, shift: int = 0) -> pa.StringArray:
     """Return the texts at `rows * stride + shift`."""
     offsets, data = _gathered(*flat_strings(texts), rows, stride, shift)
-    return pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(data))
+    if len(data) > _MOST_BYTES:
+        raise TidegateError(f"the names of {len(rows):,} matches are {len(data):,} bytes: Arrow takes {_MOST_BYTES:,}")
+    return pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data))
 
 
 @njit(cache=True, nogil=True)
@@ -93,7 +97,7 @@ def _subscriptions(bounds: Int64, queries: Csr) -> Any:
 
 @njit(cache=True, nogil=True)
 def _gathered(offsets: Int64, data: Bytes, rows: Int32, stride: int, shift: int) -> Any:
-    ends = np.zeros(len(rows) + 1, np.int32)
+    ends = np.zeros(len(rows) + 1, np.int64)
     begins = np.empty(len(rows), np.int64)
     end = 0
     for i in range(len(rows)):

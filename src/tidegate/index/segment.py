@@ -7,6 +7,7 @@ checksum of all its bytes, which is looked at before Arrow is: a kernel trusts i
 import json
 import mmap
 import os
+import secrets
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidegate.errors import StoreError
+from tidegate.errors import DamageError, StoreError
 
 FORMAT = 3
 _HEADER, _CHECKSUM = b"tidegate", b"tidegate.checksum"
@@ -34,7 +35,7 @@ def write_segment(path: Path | str, kind: str, arrays: Mapping[str, NDArray[Any]
     columns = [_column(array) for array in arrays.values()]
     fields = [pa.field(name, column.type, nullable=False) for name, column in zip(arrays, columns, strict=True)]
     schema = pa.schema(fields, metadata={_HEADER: header, _CHECKSUM: _MARK + _ZEROS})
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with pa.OSFile(str(scratch), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             writer.write_batch(pa.record_batch(columns, schema=schema))
@@ -56,7 +57,7 @@ def write_segment(path: Path | str, kind: str, arrays: Mapping[str, NDArray[Any]
 def read_segment(path: Path | str, kind: str, *, verify: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
     """Map the segment of this `kind` at `path`; return its arrays (read-only views) and its numbers.
 
-    A file that is missing, torn, foreign, altered, of another kind or format is a `StoreError` that names it. Without
+    A file that is missing, torn, foreign, altered, of another kind or format is a `DamageError` that names it. Without
     `verify`, which reads every byte once, an altered file is trusted.
     """
     if verify:
@@ -64,17 +65,19 @@ def read_segment(path: Path | str, kind: str, *, verify: bool = True) -> tuple[d
     try:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
     except FileNotFoundError as error:
-        raise StoreError(f"{path}: there is no such segment") from error
-    except (OSError, pa.ArrowInvalid) as error:
-        raise StoreError(f"{path}: not a whole Arrow IPC file ({error}); build it anew") from error
+        raise DamageError(f"{path}: there is no such segment") from error
+    except OSError as error:
+        raise StoreError(f"{path}: the segment cannot be read: {error}") from error
+    except pa.ArrowInvalid as error:
+        raise DamageError(f"{path}: not a whole Arrow IPC file ({error}); build it anew") from error
     metadata = batch.schema.metadata or {}
     if _HEADER not in metadata:
-        raise StoreError(f"{path}: an Arrow file, but not a segment of Tidegate")
+        raise DamageError(f"{path}: an Arrow file, but not a segment of Tidegate")
     header = json.loads(metadata[_HEADER])
     if header["format"] != FORMAT:
-        raise StoreError(f"{path}: segment format {header['format']}, this version reads {FORMAT}; build it anew")
+        raise DamageError(f"{path}: segment format {header['format']}, this version reads {FORMAT}; build it anew")
     if header["kind"] != kind:
-        raise StoreError(f"{path}: a segment of kind {header['kind']!r}, not {kind!r}")
+        raise DamageError(f"{path}: a segment of kind {header['kind']!r}, not {kind!r}")
     arrays = {name: _array(batch.column(name)).reshape(shape) for name, shape in header["shapes"].items()}
     return arrays, header["numbers"]
 
@@ -84,18 +87,18 @@ def _verify(path: Path | str) -> None:
     try:
         with Path(path).open("rb") as file:
             if os.fstat(file.fileno()).st_size <= 2 * len(_MAGIC):
-                raise StoreError(f"{path}: not a whole Arrow IPC file; build it anew")
+                raise DamageError(f"{path}: not a whole Arrow IPC file; build it anew")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 if data[: len(_MAGIC)] != _MAGIC or data[-len(_MAGIC) :] != _MAGIC:
-                    raise StoreError(f"{path}: not a whole Arrow IPC file; build it anew")
+                    raise DamageError(f"{path}: not a whole Arrow IPC file; build it anew")
                 places = _checksum_places(data)
                 if not places:
-                    raise StoreError(f"{path}: an Arrow file, but not a segment of Tidegate")
+                    raise DamageError(f"{path}: an Arrow file, but not a segment of Tidegate")
                 expected = b"%08x" % _checksum(data)
                 if any(data[place : place + len(_ZEROS)] != expected for place in places):
-                    raise StoreError(f"{path}: its bytes are not those that were written; build it anew")
+                    raise DamageError(f"{path}: its bytes are not those that were written; build it anew")
     except FileNotFoundError as error:
-        raise StoreError(f"{path}: there is no such segment") from error
+        raise DamageError(f"{path}: there is no such segment") from error
     except OSError as error:
         raise StoreError(f"{path}: the segment cannot be read: {error}") from error
 

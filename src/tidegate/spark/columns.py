@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from tidegate.errors import ConfigError
@@ -85,6 +87,11 @@ class Columns:
     def needed(self) -> list[str]:
         """All columns that the pipeline looks at."""
         return [self.id, *self.read.values()]
+
+
+def column(name: str) -> Column:
+    """The column of a name, whatever is in it: a dot would ask for a part of another column."""
+    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None, shape: Shape) -> list[str]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 from tidegate.spark.columns import CORRUPT, Columns
 from tidegate.store.dead_letters import DeadLetters
 from tidegate.text.posts import off_earth
+from tidegate.text.utf8 import mended
 
 
 class Receiver:
@@ -34,12 +36,11 @@ class Receiver:
             return batch, 0
         letters = []
         for row in rows.tolist():
-            post = batch.slice(row, 1).to_pylist()[0]
-            reason = "; ".join(reason for mask, reason in reasons if mask[row])
+            post = {name: _value(batch.column(name).slice(row, 1)) for name in batch.schema.names}
             letters.append(
                 {
                     "id": None if post[self._columns.id] is None else str(post[self._columns.id]),
-                    "reason": reason,
+                    "reason": "; ".join(reason for mask, reason in reasons if mask[row]),
                     "post": json.dumps(post, default=str, ensure_ascii=False),
                     "received": datetime.now(UTC),
                 }
@@ -71,3 +72,11 @@ def _empty(values: pa.Array) -> np.ndarray:
 
 def _mask(values: pa.Array) -> np.ndarray:
     return np.array(values.to_numpy(zero_copy_only=False))
+
+
+def _value(one: pa.Array) -> Any:
+    """A value as Python has it; what it cannot have, such as a date beyond its calendar, as the text of it."""
+    try:
+        return (mended(one) if pa.types.is_string(one.type) else one)[0].as_py()
+    except (ValueError, OverflowError, pa.ArrowException):
+        return str(one)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from tidegate.csr import Csr, Int64
-from tidegate.errors import PipelineError
+from tidegate.errors import PipelineError, StoreError
 from tidegate.route.plan import Plan
 from tidegate.spark.columns import COUNTS, MATCHER, Columns, Shape
 from tidegate.spark.counts import Counts, count_row
@@ -33,6 +33,8 @@ class Task:
     """What the functions below are told by the driver. Small: it is pickled into every task."""
 
     location: Location
+    identity: str
+    """Of the store that was there when the job was built."""
     columns: Columns
     carried: tuple[str, ...]
     shape: Shape
@@ -42,11 +44,16 @@ class Task:
     origin: str
     """Where dead letters come from, unless the micro-batch says so."""
 
+    @property
+    def store(self) -> Store:
+        """The store, as this process has it."""
+        return store_at(self.location, self.identity)
+
     def store_version(self) -> int:
         """The version that this task's batch is matched against."""
         if self.version is not None:
             return self.version
-        return _pinned(self.location, *_batch(), self.plan.version)
+        return _pinned(self.location, self.identity, *_batch(), self.plan.version)
 
     def receiver(self) -> Receiver:
         """Who receives this task's posts."""
@@ -54,19 +61,22 @@ class Task:
         if self.version is None:
             query, batch = _batch()
             origin = f"{query}/{batch:012}"
-        letters = DeadLetters(store_at(self.location).beside)
+        letters = DeadLetters(self.store.beside)
         return Receiver(self.columns, letters, f"{origin}-{_context().partitionId():06}")
 
 
 @lru_cache(maxsize=8)
-def store_at(location: Location) -> Store:
+def store_at(location: Location, identity: str) -> Store:
     """This process's own store object for a location."""
-    return Store(location)
+    store = Store(location)
+    if store.table.identity != identity:
+        raise StoreError(f"{location.url}: another store has been made here since the job was built: start it anew")
+    return store
 
 
 @lru_cache(maxsize=8)
-def _pinned(location: Location, query: str, batch: int, plan: int) -> int:
-    return store_at(location).pin(query, batch, plan).store
+def _pinned(location: Location, identity: str, query: str, batch: int, plan: int) -> int:
+    return store_at(location, identity).pin(query, batch, plan).store
 
 
 def _batch() -> tuple[str, int]:
@@ -90,7 +100,7 @@ def matching(task: Task) -> Callable[[Batches], Batches]:
     """Return the stage of plan *replicate*: receive and match, no shuffle."""
 
     def match(batches: Batches) -> Batches:
-        standing = store_at(task.location).opener.standing(task.store_version(), task.plan)
+        standing = task.store.opener.standing(task.store_version(), task.plan)
         receiver = task.receiver()
         schema: pa.Schema | None = None
         for batch in batches:
@@ -106,7 +116,7 @@ def routing(task: Task) -> Callable[[Batches], Batches]:
     """Return the first stage of a partitioned plan: receive, and say by whom each post is to be seen."""
 
     def route(batches: Batches) -> Batches:
-        routers = store_at(task.location).opener.routers(task.store_version(), task.plan)
+        routers = task.store.opener.routers(task.store_version(), task.plan)
         receiver = task.receiver()
         for batch in batches:
             posts, dead = receiver.good(batch)
@@ -126,7 +136,7 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
     """Return the second stage of a partitioned plan: each post against the subscriptions of one matcher."""
 
     def match(batches: Batches) -> Batches:
-        opener = store_at(task.location).opener
+        opener = task.store.opener
         version = task.store_version()
         for batch in batches:
             schema = match_schema(batch.schema, task)

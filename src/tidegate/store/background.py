@@ -79,6 +79,8 @@ def _main() -> None:
             upkeep.run_once()
         except TidegateError as error:
             _log.warning("upkeep of %s: %s", location.url, error)
+        except Exception:  # whatever it was, the next round may do better
+            _log.exception("upkeep of %s", location.url)
         time.sleep(told["every_s"])
 
 

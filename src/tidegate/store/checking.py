@@ -13,6 +13,7 @@ from tidegate.query.parse import parse
 from tidegate.query.syntax import Group, syntax_tree
 from tidegate.store.schema import whole_query
 from tidegate.text.analyzer import Analyzer
+from tidegate.text.utf8 import is_utf8, mended
 
 
 def checked_query(query: str, region: str | None, analyzer: Analyzer) -> Query:
@@ -60,7 +61,11 @@ def query_errors(
 def subscription_errors(rows: pa.Table, analyzer: Analyzer) -> dict[int, TidegateError]:
     """Return by row why a subscription cannot be accepted: what it asks for, or that nobody asks."""
     found: dict[int, TidegateError] = {}
-    found |= query_errors(rows.column("query"), rows.column("region"), analyzer)
+    for name in ("id", "subscriber", "query", "region", "ranking"):
+        for row in np.flatnonzero(~is_utf8(strings(rows.column(name)))):
+            found[int(row)] = ConfigError(f"its {name} is no UTF-8: decode it first")
+    queries, regions = (mended(strings(rows.column(name))) for name in ("query", "region"))
+    found = {**query_errors(queries, regions, analyzer), **found}
     nobody = pc.equal(strings(rows.column("subscriber")).fill_null(""), "")
     for row in np.flatnonzero(nobody.to_numpy(zero_copy_only=False)):
         found.setdefault(int(row), ConfigError("a subscription has no subscriber: name whose it is"))

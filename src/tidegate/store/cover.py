@@ -10,6 +10,7 @@ Once published a cover does not change: a post that was routed by one must not b
 import json
 import logging
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from tidegate.csr import Int32
-from tidegate.errors import StoreError
+from tidegate.errors import DamageError
+from tidegate.index.compiled import Compiled
 from tidegate.index.segment import read_segment, write_segment
 from tidegate.index.strings import read_strings, string_arrays, strings
 from tidegate.route.plan import Plan
@@ -27,6 +29,7 @@ from tidegate.store.level import Level, build_level, open_segment
 from tidegate.store.table import Table
 
 _KIND = "cover"
+_MAINS = "mains/"
 _NAME = re.compile(r"(?:covers|mains)/(\d+)-p(\d+)\.arrow$")
 _log = logging.getLogger(__name__)
 
@@ -100,16 +103,23 @@ def cover_name(version: int, plan: int) -> str:
     return f"covers/{version}-p{plan}.arrow"
 
 
-def cover_at(table: Table, files: Files, version: int, plan: Plan) -> Cover:
-    """Return the cover of a version, made now if there is none."""
+Segments = Callable[[Level, int, Plan], Compiled]
+
+
+def cover_at(table: Table, files: Files, version: int, plan: Plan, segments: Segments | None = None) -> Cover:
+    """Return the cover of a version, made now if there is none; `segments` opens what the caller may have open."""
     name = cover_name(version, plan.version)
+
+    def fresh(level: Level, matcher: int, plan: Plan) -> Compiled:
+        return open_segment(table, files, level, matcher, plan)
+
     with files.building(name):
-        return opened(files, name) or _made(name, table, files, version, plan).published(files)
+        return opened(files, name) or _made(name, table, files, version, plan, segments or fresh).published(files)
 
 
 def compact(table: Table, files: Files, version: int, plan: Plan) -> Cover:
     """Compile everything at a version into one main level, for later covers to add to; the version's own stays."""
-    name = f"mains/{version}-p{plan.version}.arrow"
+    name = f"{_MAINS}{version}-p{plan.version}.arrow"
     with files.building(name):
         return opened(files, name) or _main(name, table, files, version, plan).published(files)
 
@@ -118,7 +128,7 @@ def _main(name: str, table: Table, files: Files, version: int, plan: Plan) -> Co
     return Cover(name, version, plan.version, (build_level(table, files, 0, version, plan),), {})
 
 
-def _made(name: str, table: Table, files: Files, version: int, plan: Plan) -> Cover:
+def _made(name: str, table: Table, files: Files, version: int, plan: Plan, segments: Segments) -> Cover:
     earlier = latest(table, files, version, plan)
     if earlier is None:
         return _main(name, table, files, version, plan)
@@ -135,7 +145,7 @@ def _made(name: str, table: Table, files: Files, version: int, plan: Plan) -> Co
         for level in levels:
             for matcher in level.matchers:
                 segment = level.segment(matcher)
-                found = open_segment(table, files, level, matcher, plan).roster.numbers(wanted)
+                found = segments(level, matcher, plan).roster.numbers(wanted)
                 gone = np.union1d(dead.get(segment, np.empty(0, np.int32)), found[found >= 0])
                 if len(gone):
                     dead[segment] = gone.astype(np.int32)
@@ -145,22 +155,23 @@ def _made(name: str, table: Table, files: Files, version: int, plan: Plan) -> Co
 
 
 def latest(table: Table, files: Files, version: int, plan: Plan) -> Cover | None:
-    """The cover that one of `version` starts from: of those with the newest main level, the latest."""
+    """The cover that one of `version` starts from: the latest, or that of a compaction with a newer main level."""
     folded = table.folded_to(version)
-    best: Cover | None = None
-    for known in reversed(known_covers(files)):
-        if known.plan != plan.version or known.version > version:
-            continue
-        # A later main level always comes with a later cover, so nothing newer is to be had among the older ones.
-        if best is not None and known.version < best.levels[0].until:
-            break
-        cover = opened(files, known.name)
-        # What was removed before the table was folded cannot be seen any more: the main level must know of it.
-        if cover is None or not cover.levels or cover.levels[0].since > 0 or cover.version < folded:
-            continue
-        if best is None or cover.levels[0].until > best.levels[0].until:
-            best = cover
-    return best
+    known = [one for one in known_covers(files) if one.plan == plan.version and folded <= one.version <= version]
+    best = _first_sound(files, reversed(known))
+    if best is None:
+        return None
+    newer = [one for one in known if one.name.startswith(_MAINS) and one.version > best.levels[0].until]
+    return _first_sound(files, reversed(newer)) or best
+
+
+def _first_sound(files: Files, covers: Iterable[Known]) -> Cover | None:
+    """The first that can be opened and has a main level.
+
+    What was removed before the table was folded cannot be seen any more, so covers from before then are not asked for.
+    """
+    found = (opened(files, one.name) for one in covers)
+    return next((cover for cover in found if cover is not None and cover.levels and cover.levels[0].since == 0), None)
 
 
 def opened(files: Files, name: str) -> Cover | None:
@@ -169,7 +180,7 @@ def opened(files: Files, name: str) -> Cover | None:
         return None
     try:
         return Cover.open(files, name)
-    except StoreError as error:
+    except DamageError as error:
         _log.warning("%s; making it anew", error)
         files.delete(name)
         return None

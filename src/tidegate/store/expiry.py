@@ -10,6 +10,8 @@ from tidegate.csr import Int64
 from tidegate.store.schema import CHANGE, INSTANT
 from tidegate.store.table import File, Table
 
+_NEVER = np.iinfo(np.int64).min
+
 
 class Expiry:
     """Watches one table; remembers when the rows of each file expire, and up to when it has looked."""
@@ -48,7 +50,7 @@ class Expiry:
             times = self._table.rows(file, ["expires"]).column("expires").drop_null().cast(pa.int64())
             self._times[file.path] = np.sort(times.to_numpy())
         times = self._times[file.path]
-        start, stop = np.searchsorted(times, [self._looked.get(file.path, -1), moment], side="right")
+        start, stop = np.searchsorted(times, [self._looked.get(file.path, _NEVER), moment], side="right")
         return bool(stop > start)
 
 

@@ -7,6 +7,7 @@ from the table at any time, so what is missing or damaged costs time and nothing
 import fcntl
 import logging
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
 
-from tidegate.errors import StoreError
+from tidegate.errors import DamageError, StoreError
 from tidegate.store.location import Location
 
 _Opened = TypeVar("_Opened")
@@ -24,10 +25,10 @@ _log = logging.getLogger(__name__)
 class Files:
     """The derived files of one store, by name."""
 
-    def __init__(self, location: Location) -> None:
-        """Keep them below `location`."""
+    def __init__(self, location: Location, identity: str = "") -> None:
+        """Keep them below `location`; `identity` tells a store from an earlier one in the same place."""
         self.location = location
-        self._folder = location.folder or _host_folder() / _digest(location.url)
+        self._folder = location.folder or _host_folder() / _digest(f"{location.url} {identity}")
 
     def path(self, name: str) -> Path:
         """Where this host has a file, or will have it; fetched if it lies elsewhere and there is such a file."""
@@ -42,7 +43,7 @@ class Files:
         """Open a file by a function that refuses a damaged one; if it is this host's copy, it is fetched anew once."""
         try:
             return open_(self.path(name))
-        except StoreError as error:
+        except DamageError as error:
             if not self.forget(name):
                 raise
             _log.warning("%s; fetching it anew from %s", error, self.location.url)
@@ -64,7 +65,7 @@ class Files:
 
     def create(self, name: str, write: Callable[[Path], None]) -> bool:
         """Have a function write a file, and publish it unless there is one; tell whether it is this one."""
-        scratch = self.prepare(f"{name}.{os.getpid()}")
+        scratch = self.prepare(f"{name}.{secrets.token_hex(4)}")
         try:
             write(scratch)
             return self.location.create(name, scratch.read_bytes())
@@ -92,12 +93,13 @@ class Files:
         """Let one process of this host at a time build a thing; the system ends the lock with its holder."""
         folder = _host_folder() / "locks"
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / _digest(f"{self.location.url} {what}")).open("w") as file:
+        # A handful of names for all things: two may share one, and then wait for each other.
+        with (folder / _digest(f"{self.location.url} {what}")[:2]).open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def _keep(self, path: Path, content: bytes) -> None:
-        scratch = self.prepare(f"{path.relative_to(self._folder)}.{os.getpid()}")
+        scratch = self.prepare(f"{path.relative_to(self._folder)}.{secrets.token_hex(4)}")
         try:
             scratch.write_bytes(content)
             scratch.replace(path)

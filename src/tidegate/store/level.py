@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.errors import StoreError
+from tidegate.errors import DamageError
 from tidegate.index.asked import Asked
 from tidegate.index.compiled import Compiled
 from tidegate.query.normal import Limits
@@ -90,7 +90,7 @@ def open_segment(table: Table, files: Files, level: Level, matcher: int, plan: P
     """Map the segment of a matcher; one that cannot be trusted is built anew first."""
     try:
         return files.opened(level.segment(matcher), Compiled.open)
-    except StoreError as error:
+    except DamageError as error:
         _rebuild(table, files, level, plan, error)
         return Compiled.open(files.path(level.segment(matcher)))
 
@@ -99,12 +99,12 @@ def open_router(table: Table, files: Files, level: Level, plan: Plan) -> Router:
     """Map the router of a level; one that cannot be trusted is built anew first."""
     try:
         return files.opened(level.router, Router.open)
-    except StoreError as error:
+    except DamageError as error:
         _rebuild(table, files, level, plan, error)
         return Router.open(files.path(level.router))
 
 
-def _rebuild(table: Table, files: Files, level: Level, plan: Plan, error: StoreError) -> None:
+def _rebuild(table: Table, files: Files, level: Level, plan: Plan, error: DamageError) -> None:
     _log.warning("%s; building versions %d to %d anew from the table", error, level.since, level.until)
     for name in level.names:
         files.forget(name)

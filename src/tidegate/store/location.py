@@ -4,6 +4,7 @@ Delta's own files are written by `deltalake`; this is for what lies beside the t
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,9 +37,16 @@ class Location:
         text = os.fspath(where)
         if "://" in text and not text.startswith((*_SCHEMES, "file://")):
             raise StoreError(f"{text}: not a place for a store; give a folder or one of {', '.join(_SCHEMES)}")
+        if re.match(r"(?!file:)\w{2,}:/(?!/)", text):
+            raise StoreError(
+                f"{text}: not a place that can be told from a folder's name; write {text.replace(':/', '://', 1)}"
+            )
         if text.startswith(_SCHEMES):
             return cls(text.rstrip("/"), tuple(sorted((options or {}).items())))
-        return cls(str(Path(text.removeprefix("file://")).absolute()), tuple(sorted((options or {}).items())))
+        return cls(
+            str(Path(text.removeprefix("file://").removeprefix("file:")).absolute()),
+            tuple(sorted((options or {}).items())),
+        )
 
     @property
     def folder(self) -> Path | None:
@@ -102,6 +110,8 @@ class Location:
     def _put(self, name: str, content: bytes | Path, *, mode: Any) -> None:
         try:
             obstore.put(self._files, name, content, mode=mode)
+            if self.folder is not None:
+                synced(self.folder / name)
         except AlreadyExistsError:
             raise
         except (BaseError, OSError) as error:
@@ -127,3 +137,13 @@ class Location:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
+
+
+def synced(path: Path) -> None:
+    """Wait until a file and its name are on disk."""
+    for name in (path, path.parent):
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -31,7 +31,7 @@ class MatchTable:
         """Make the Parquet files below `folder`, inside the table's own, part of the table, unless the batch is."""
         if self.has(query, batch):
             return
-        files = [name for name in self.location.names(folder) if name.endswith(".parquet")]
+        files = [name for name in self.location.names(folder) if _is_data(name.removeprefix(folder))]
         actions: list[AddAction | RemoveAction] = []
         schema = None
         for name in files:
@@ -41,12 +41,29 @@ class MatchTable:
                 actions.append(AddAction(name, size, {}, int(time.time() * 1000), True, stats))
         if schema is None:
             raise StoreError(f"{self.location.url}/{folder}: Spark has left no Parquet file there")
+        self._check(schema)
         table = self._table() or self._created(schema)
         properties = CommitProperties(app_transactions=[Transaction(query, batch)])
         try:
             table.create_write_transaction(actions, "append", schema, commit_properties=properties)
         except (DeltaError, OSError) as error:
             raise StoreError(f"{self.location.url}: batch {batch} cannot be committed: {error}") from error
+
+    def _check(self, schema: pa.Schema) -> None:
+        """Refuse what readers of the table would not see, or see wrongly."""
+        for field in schema:
+            if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+                raise StoreError(
+                    f"column {field.name!r}: Spark writes times in an old form that Delta does not have: set "
+                    "spark.sql.parquet.outputTimestampType to TIMESTAMP_MICROS"
+                )
+        table = self._table()
+        known = schema if table is None else pa.schema(table.schema().to_arrow())
+        if {(f.name, str(f.type)) for f in known} != {(f.name, str(f.type)) for f in schema}:
+            raise StoreError(
+                f"{self.location.url}: the matches have the columns {', '.join(schema.names)}, the table "
+                f"{', '.join(known.names)}, or other types: write them to a table of their own"
+            )
 
     def sample(self, rows: int) -> pa.Table:
         """Some matches: at most so many, from one of the files."""
@@ -78,3 +95,8 @@ class MatchTable:
             name="matches",
             storage_options=dict(self.location.options) or None,
         )
+
+
+def _is_data(name: str) -> bool:
+    """Whether a file below a batch's folder is Spark's output, and not what an attempt has left in hidden folders."""
+    return name.endswith(".parquet") and not any(part.startswith(("_", ".")) for part in name.split("/"))

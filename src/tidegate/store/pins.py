@@ -36,7 +36,13 @@ class Pins:
     def at(self, query: str, batch: int) -> Pin | None:
         """What a batch of a streaming query was pinned to, if it was."""
         content = self._location.read(_name(query, batch))
-        return None if content is None else Pin(**json.loads(content))
+        try:
+            return None if content is None else Pin(**json.loads(content))
+        except ValueError as error:
+            name = f"{self._location.url}/{_name(query, batch)}"
+            raise StoreError(
+                f"{name}: this pin is damaged: remove it, and the batch will see what is newest"
+            ) from error
 
     def pin(self, query: str, batch: int, pin: Pin) -> Pin:
         """Pin a batch unless it is; return what it is pinned to."""

@@ -69,7 +69,7 @@ class Opener:
         self._covers: OrderedDict[tuple[int, int], Cover] = OrderedDict()
         self._segments: OrderedDict[str, Compiled] = OrderedDict()
         self._routers: OrderedDict[str, Router] = OrderedDict()
-        self._readings: dict[tuple[int, int], _Readings] = {}
+        self._readings: OrderedDict[tuple[int, int], _Readings] = OrderedDict()
 
     def standing(self, version: int, plan: Plan, matcher: int = 0) -> Standing:
         """The subscriptions of a matcher at a version."""
@@ -77,11 +77,12 @@ class Opener:
         levels = [level for level in cover.levels if matcher in level.matchers]
         names = [level.segment(matcher) for level in levels]
         opened = [self._segment(level, matcher, plan) for level in levels]
-        readings = self._readings.get((plan.version, matcher))
+        key = (plan.version, matcher)
         # What was learned is kept until there is a new main level, whose vocabulary will have all the words again.
-        if readings is None or readings.main != names[:1]:
-            readings = self._readings[plan.version, matcher] = _Readings(names[:1])
-        views = [readings.view(name, compiled) for name, compiled in zip(names, opened, strict=True)]
+        if key in self._readings and self._readings[key].main != names[:1]:
+            del self._readings[key]
+        readings = _kept(self._readings, key, lambda: _Readings(names[:1]))
+        views = readings.views(dict(zip(names, opened, strict=True)))
         alive = [_alive(len(compiled), cover.dead.get(name)) for name, compiled in zip(names, opened, strict=True)]
         return Standing(readings.reading, list(zip(opened, views, alive, strict=True)))
 
@@ -95,7 +96,11 @@ class Opener:
 
     def cover(self, version: int, plan: Plan) -> Cover:
         """The cover of a version."""
-        return _kept(self._covers, (version, plan.version), lambda: cover_at(self.table, self.files, version, plan))
+        return _kept(
+            self._covers,
+            (version, plan.version),
+            lambda: cover_at(self.table, self.files, version, plan, self._segment),
+        )
 
     def _segment(self, level: Level, matcher: int, plan: Plan) -> Compiled:
         return _kept(
@@ -113,10 +118,13 @@ class _Readings:
         self.reading = CommonReading(Analyzer().profile)
         self._views: dict[str, View] = {}
 
-    def view(self, segment: str, compiled: Compiled) -> View:
-        if segment not in self._views:
-            self._views[segment] = self.reading.add(compiled)
-        return self._views[segment]
+    def views(self, levels: dict[str, Compiled]) -> list[View]:
+        """How each level sees what is read; those of levels that are gone are forgotten."""
+        self._views = {
+            name: self._views[name] if name in self._views else self.reading.add(compiled)
+            for name, compiled in levels.items()
+        }
+        return list(self._views.values())
 
 
 def _kept(opened: OrderedDict[Any, _Opened], key: Any, make: Any) -> _Opened:

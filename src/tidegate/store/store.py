@@ -27,6 +27,7 @@ from tidegate.store.schema import CHANGE, SUBSCRIPTION, Region, conform, row
 from tidegate.store.standing import Opener
 from tidegate.store.table import Table
 from tidegate.text.analyzer import Analyzer
+from tidegate.text.utf8 import mended
 
 OPERATIONS = ("subscribe", "change", "unsubscribe")
 _ROW = CHANGE.remove(CHANGE.get_field_index("version"))
@@ -60,7 +61,7 @@ class Store:
         self.table = Table(location)
         beside = location.within("_tidegate")
         self.beside = beside
-        self.files = Files(beside)
+        self.files = Files(beside, self.table.identity)
         self.plans = Plans(beside)
         self.pins = Pins(beside)
         self._analyzer = Analyzer()
@@ -112,14 +113,14 @@ class Store:
         """
         change = row(subscriber, query, subscription=id, region=region, ranking=ranking, tags=tags, expires=expires)
         checked_query(query, change["region"], self._analyzer)
-        self._group.submit({**change, "removed": False})
+        self._group.submit(_as_row({**change, "removed": False}))
         return str(change["id"])
 
     def unsubscribe(self, id: str) -> None:  # noqa: A002
         """Remove a subscription; return when that is durable. That there is none of this id is no error."""
         if not id:
             raise ConfigError("id is empty: give the id of the subscription to remove")
-        self._group.submit({"id": id, "removed": True})
+        self._group.submit(_as_row({"id": id, "removed": True}))
 
     def apply(self, changes: pa.Table, *, batch: tuple[str, int] | None = None, checked: bool = False) -> Applied:
         """Make many changes in one commit; what cannot be accepted is refused with its reason, row by row.
@@ -179,9 +180,9 @@ class Store:
         """Let the micro-batches from now on follow a plan; return it with its version."""
         return self.plans.publish(plan)
 
-    def _commit(self, changes: list[dict[str, Any]]) -> int:
-        last = {change["id"]: change for change in changes}
-        return self.table.append(pa.Table.from_pylist(list(last.values()), schema=_ROW))
+    def _commit(self, changes: list[pa.Table]) -> int:
+        last = {change.column("id")[0].as_py(): change for change in changes}
+        return self.table.append(pa.concat_tables(list(last.values())))
 
     def _checked(self, changes: pa.Table, checked: bool) -> tuple[pa.Table, list[Refusal]]:
         """Return the changes as rows of the table, the last of each id, and what is wrong with the others."""
@@ -208,7 +209,8 @@ class Store:
         created = pc.coalesce(taken.column("created"), now)
         taken = taken.set_column(taken.schema.get_field_index("created"), SUBSCRIPTION.field("created"), created)
         taken = taken.append_column(CHANGE.field("removed"), pa.array(removed).take(kept))
-        refusals = [Refusal(i, ids[i].as_py(), refused[i]) for i in sorted(refused)]
+        names = mended(ids)
+        refusals = [Refusal(i, names[i].as_py(), refused[i]) for i in sorted(refused)]
         return taken, refusals
 
 
@@ -222,3 +224,11 @@ def _operations(changes: pa.Table) -> tuple[pa.Array, pa.Table]:
 def _removals(ids: pa.ChunkedArray) -> pa.Table:
     rows = conform(pa.table({"id": ids}), SUBSCRIPTION)
     return rows.append_column(CHANGE.field("removed"), pa.array(np.ones(len(ids), np.bool_)))
+
+
+def _as_row(change: dict[str, Any]) -> pa.Table:
+    """A change as a table of one row; what does not fit is refused before anybody waits for it."""
+    try:
+        return pa.Table.from_pylist([change], schema=_ROW)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"the subscription cannot be stored: {error}") from error

@@ -8,12 +8,10 @@ no lock: a commit is for one version, and whoever comes second writes its rows a
 import io
 import json
 import logging
-import os
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from random import uniform
 from threading import RLock
 from typing import Any, NamedTuple
@@ -27,7 +25,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from tidegate.errors import StoreError
-from tidegate.store.location import Location
+from tidegate.store.location import Location, synced
 from tidegate.store.schema import CHANGE, FORMAT
 
 _FORMAT_KEY = "tidegate.format"
@@ -79,6 +77,11 @@ class Table:
         if found < FORMAT:
             raise StoreError(f"{location.url}: a Delta table, but not one of Tidegate's subscriptions")
 
+    @property
+    def identity(self) -> str:
+        """What tells this table from one that is made later in the same place."""
+        return str(self._delta.metadata().id)
+
     @classmethod
     def create(cls, location: Location) -> "Table":
         """Create the table unless there is one, and open it."""
@@ -111,8 +114,11 @@ class Table:
         """The number of the last batch that an application committed, or -1."""
         with self._lock, self._errors("read"):
             self._delta.update_incremental()
-            number = self._delta.transaction_version(application)
-            return -1 if number is None else int(number)
+            return self._done(application)
+
+    def _done(self, application: str) -> int:
+        number = self._delta.transaction_version(application)
+        return -1 if number is None else int(number)
 
     def append(self, rows: pa.Table, *, batch: tuple[str, int] | None = None) -> int:
         """Commit changes (`CHANGE` without its version, each id once); return their version, when they are durable.
@@ -121,9 +127,11 @@ class Table:
         """
         with self._lock:
             for _ in range(_TRIES):
-                if batch is not None and self.done(batch[0]) >= batch[1]:
-                    return self.version
-                version = self.append_after(self.version, rows, batch=batch)
+                last = self.version
+                # Of the same moment as `last`: whoever commits the batch after it takes the version that is tried here.
+                if batch is not None and self._done(batch[0]) >= batch[1]:
+                    return last
+                version = self.append_after(last, rows, batch=batch)
                 if version is not None:
                     return version
         raise StoreError(f"{self.location.url}: {_TRIES} other commits came first: too many writers; try again")
@@ -136,7 +144,7 @@ class Table:
                 return None
             file = self._write("change", rows.append_column(CHANGE.field("version"), _constant(version, len(rows))))
             transactions = None if batch is None else [Transaction(batch[0], batch[1])]
-            if self._commit([_added(file)], version, transactions):
+            if self._commit(file, [_added(file)], version, transactions):
                 return version
             self._discard(file)
             return None
@@ -156,7 +164,7 @@ class Table:
                 # their rows, what was removed since would be back.
                 if not {f.path for f in old} <= {f.path for f in self.files(version - 1)}:
                     break
-                if self._commit([_added(file, data_change=False), *removed], version, None):
+                if self._commit(file, [_added(file, data_change=False), *removed], version, None):
                     return version
         self._discard(file)
         return None
@@ -273,15 +281,13 @@ class Table:
         buffer = io.BytesIO()
         pq.write_table(rows.cast(CHANGE), buffer, compression="zstd")
         self.location.write(name, buffer.getvalue())
-        if self.location.folder is not None:
-            _sync(self.location.folder / name)
         versions = pc.min_max(rows.column("version"))
         earliest = pc.min(rows.column("expires").cast(pa.int64())).as_py()
         first, last = versions["min"].as_py() or 0, versions["max"].as_py() or 0  # all may be gone when it is folded
         return File(name, buffer.tell(), len(rows), first, last, earliest)
 
     def _commit(
-        self, actions: list[AddAction | RemoveAction], version: int, transactions: list[Transaction] | None
+        self, file: File, actions: list[AddAction | RemoveAction], version: int, transactions: list[Transaction] | None
     ) -> bool:
         """Commit as exactly this version; tell whether it was still free."""
         try:
@@ -294,10 +300,13 @@ class Table:
                     post_commithook_properties=_AFTER_COMMIT,
                 )
         except CommitFailedError:
+            # An object store may do what it was asked, lose its answer, and refuse to do it again.
+            if file.path.encode() in (self.location.read(_log_name(version)) or b""):
+                return True
             time.sleep(uniform(0, 0.01))
             return False
         if self.location.folder is not None:
-            _sync(self.location.folder / "_delta_log" / f"{version:020}.json")
+            synced(self.location.folder / _log_name(version))
         return True
 
     def _discard(self, file: File) -> None:
@@ -358,11 +367,5 @@ def _last_of_each(rows: pa.Table) -> pa.Table:
     return rows.take(pa.array(np.sort(last)))
 
 
-def _sync(path: Path) -> None:
-    """Wait until a file and its name are on disk."""
-    for name in (path, path.parent):
-        descriptor = os.open(name, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _log_name(version: int) -> str:
+    return f"_delta_log/{version:020}.json"

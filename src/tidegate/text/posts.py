@@ -15,6 +15,7 @@ from tidegate.errors import ConfigError
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.profile import surface_of
+from tidegate.text.utf8 import mended
 from tidegate.text.vocabulary import Vocabulary
 
 HAS_PLACE = "has:place"
@@ -174,7 +175,8 @@ def _number(written: bytes) -> float:
 def _by_value(column: _Column, read: Callable[[Any], float], nothing: float) -> NDArray[Any]:
     """Return what is read from each value of a column, or `nothing` for a null; equal values are read once."""
     encoded = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
-    values = encoded.dictionary.to_pylist()
+    dictionary = encoded.dictionary
+    values = (mended(dictionary) if pa.types.is_large_string(dictionary.type) else dictionary).to_pylist()
     readings = np.array([*map(read, values), nothing])
     return readings[encoded.indices.fill_null(len(values)).to_numpy()]  # type: ignore[no-any-return]
 
