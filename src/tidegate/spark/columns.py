@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from tidegate.errors import ConfigError
@@ -89,23 +87,24 @@ class Columns:
         return [self.id, *self.read.values()]
 
 
-def column(name: str) -> Column:
-    """The column of a name, whatever is in it: a dot would ask for a part of another column."""
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
 def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None, shape: Shape) -> list[str]:
     """The columns of a post that its matches have: all, or those named; the id in any case."""
     # To Spark, names that differ in case are the same.
     taken = [name for name in schema.names if name.lower() in (*shape.names, _TOGETHER, MATCHER, COUNTS)]
     if taken:
         raise ConfigError(f"posts have a column {taken[0]!r}, which matching adds itself: rename it first")
-    if carry is None:
-        return [name for name in schema.names if name != CORRUPT]
-    for name in carry:
+    for name in carry or ():
         if name not in schema.names:
             raise ConfigError(f"carry names {name!r}: the posts' columns are {', '.join(schema.names)}")
-    return list(dict.fromkeys([columns.id, *carry]))
+    every = [name for name in schema.names if name != CORRUPT]
+    kept = every if carry is None else list(dict.fromkeys([columns.id, *carry]))
+    for name in (*kept, *columns.needed):
+        if "." in name:
+            raise ConfigError(
+                f"column {name!r} has a dot in its name, which Spark's Python stages take for a part of another column: "
+                "rename it, or let carry leave it behind"
+            )
+    return kept
 
 
 def _check_type(schema: StructType, name: str, wanted: type[DataType]) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from tidegate.spark.columns import Shape, column
+from tidegate.spark.columns import Shape
 
 OBSERVATION = "tidegate"
 
@@ -68,7 +68,7 @@ def count_row(counts: Counts, schema: pa.Schema, shape: Shape) -> pa.RecordBatch
 
 def observed(rows: DataFrame, post: str, shape: Shape, observation: Observation | str = OBSERVATION) -> DataFrame:
     """Let Spark observe the counts, and pass on the matches alone; `post` is the column with the posts' ids."""
-    is_count = column(post).isNull()
+    is_count = F.col(post).isNull()
     first = F.element_at(shape.together[0].name, 1)
     line = first.getField("subscription") if shape.paired else first
     lines: Column = F.string_agg(F.when(is_count, line), F.lit("\n")).alias("counts")

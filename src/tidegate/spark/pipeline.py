@@ -12,7 +12,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from tidegate.errors import ConfigError
 from tidegate.spark import worker
-from tidegate.spark.columns import CORRUPT, COUNTS, MATCHER, Columns, Shape, carried, column
+from tidegate.spark.columns import CORRUPT, COUNTS, MATCHER, Columns, Shape, carried
 from tidegate.spark.counts import observed
 from tidegate.store.pins import JOB, Pin
 from tidegate.store.store import Store
@@ -79,7 +79,7 @@ def match_rows(
         # Routing and matching must see one cover, however long the job takes: upkeep leaves alone what is pinned.
         store.pins.pin(f"{JOB}{task.origin}", 0, newest)
     corrupt = [CORRUPT] if CORRUPT in posts.schema.names else []
-    received = posts.select(*map(column, dict.fromkeys([*columns.needed, *keep, *corrupt])))
+    received = posts.select(*dict.fromkeys([*columns.needed, *keep, *corrupt]))
     matches = StructType([*(posts.schema[name] for name in keep), *shape.together])
     if not plan.partitions:
         return received.mapInArrow(worker.matching(task), _nullable(matches))
@@ -99,7 +99,7 @@ def merged(rows: DataFrame, shape: Shape) -> DataFrame:
     if shape.per_post:
         return rows
     together = shape.together[0].name
-    post = [column(name) for name in rows.columns if name != together]
+    post = [name for name in rows.columns if name != together]
     if shape.subscribers:
         return rows.select(*post, F.inline(together))
     return rows.select(*post, F.explode(together).alias("subscription"))
