@@ -101,7 +101,7 @@ def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None, s
     for name in (*kept, *columns.needed):
         if "." in name:
             raise ConfigError(
-                f"column {name!r} has a dot in its name, which Spark's Python stages take for a part of another column: "
+                f"column {name!r} has a dot in its name, which Spark's Python stages read as a part of another: "
                 "rename it, or let carry leave it behind"
             )
     return kept
