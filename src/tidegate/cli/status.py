@@ -49,7 +49,7 @@ def _show_jobs(console: Console, jobs: list[dict[str, Any]]) -> None:
     if not jobs:
         console.print(Text.assemble(("jobs           ", "bold"), "none has run"))
         return
-    table = Table("job", "state", "batch", "posts", "matches", "dead", "shed", "candidates a post", "lag", "latency")
+    table = Table("job", "state", "batch", "posts", "matches", "dead", "lag", "latency")
     for job in jobs:
         figures, total = job["figures"], job["figures"]["total"]
         lag = figures.get("lag")
@@ -60,17 +60,22 @@ def _show_jobs(console: Console, jobs: list[dict[str, Any]]) -> None:
             f"{total['posts']:,}",
             f"{total['matches']:,}",
             f"{total['dead']:,}",
-            f"{total['shed']:,}",
-            f"{figures['candidates_per_post']:,.1f}" if "candidates_per_post" in figures else "",
             f"{lag['waiting']:,} {lag['unit']}" if lag else "",
             f"{figures['latency_s']:.2f} s" if "latency_s" in figures else "",
         )
     console.print(table)
     for job in jobs:
-        loads = job["figures"]["last"]["loads"]
-        if len(loads) > 1:
-            told = ", ".join(f"{matcher}: {load:,}" for matcher, load in loads.items())
-            console.print(Text.assemble(("loads          ", "bold"), f"{job['run'][:8]} by matcher: {told}"))
+        console.print(Text.assemble((f"{job['run'][:8]:15}", "bold"), _work(job["figures"])), soft_wrap=True)
+
+
+def _work(figures: dict[str, Any]) -> str:
+    """What matching costs a job: candidates, what was shed, and the loads where there are several matchers."""
+    parts = [f"{figures['candidates_per_post']:,.1f} candidates a post"] if "candidates_per_post" in figures else []
+    parts.append(f"{figures['total']['shed']:,} shed")
+    loads = figures["last"]["loads"]
+    if len(loads) > 1:
+        parts.append("loads by matcher " + ", ".join(f"{matcher}: {load:,}" for matcher, load in loads.items()))
+    return " · ".join(parts)
 
 
 def _show_letters(console: Console, letters: dict[str, Any]) -> None:
