@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.machine import free_port
 from tidegate.store.status import Jobs, JobStatus
 from tidegate.store.store import Store
 
@@ -49,12 +49,6 @@ def job(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     finally:
         process.kill()
         process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for_batches(port: int, process: "subprocess.Popen[str]") -> str:

@@ -56,7 +56,8 @@ def store_of(shell: Shell, name: str = "subscriptions") -> Store:
 def test_add_prints_the_id_and_the_meaning_and_keeps_all_it_was_given(shell: Shell) -> None:
     done = shell(
         *("add", "Storms (coast OR harbour)", "--subscriber", "ana", "--id", "storms", "--region", "-10,36,4,44"),
-        *("--tag", "sea", "--tag", "urgent", "--expires", "2030-01-31T18:00:00+01:00"),
+        *("--ranking", '{"k": 10, "by": "time"}', "--tag", "sea", "--tag", "urgent"),
+        *("--expires", "2030-01-31T18:00:00+01:00"),
     )
     assert done.code == 0
     assert done.out.splitlines() == [
@@ -67,6 +68,7 @@ def test_add_prints_the_id_and_the_meaning_and_keeps_all_it_was_given(shell: She
     assert row["subscriber"] == "ana"
     assert row["query"] == "Storms (coast OR harbour)"
     assert row["region"] == "in:(-10,36,4,44)"
+    assert json.loads(row["ranking"]) == {"by": "time", "k": 10}
     assert row["tags"] == ["sea", "urgent"]
     assert row["expires"] == datetime(2030, 1, 31, 17, tzinfo=UTC)
 
@@ -88,6 +90,8 @@ def test_an_expiry_may_be_a_span_from_now(shell: Shell) -> None:
         (["storm", "--expires", "soon"], "--expires is 'soon': give a time such as"),
         (["storm", "--expires", "2030-01-31"], "with no time zone: add one"),
         (["storm", "--expires", "99999999999w"], "--expires is '99999999999w'"),
+        (["storm", "--ranking", "time"], "--ranking is 'time': give a JSON object, as in"),
+        (["storm", "--ranking", "[1]"], "--ranking is '[1]': give a JSON object, as in"),
         (["storm", "--id", ""], "id is empty"),
     ],
 )

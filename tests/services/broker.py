@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tests.spark.oracle import Pair
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka"
 
@@ -42,6 +45,11 @@ class Kafka:
         """Return the whole topic as it is now."""
         reader = spark.read.format("kafka").option("kafka.bootstrap.servers", self.bootstrap)
         return reader.option("subscribe", topic).load()
+
+    def matches(self, spark: SparkSession, topic: str) -> list[Pair]:
+        """Return the distinct matches of a topic, sorted: it has each at least once."""
+        keys = self.consume(spark, topic).select(F.col("key").cast("string")).distinct().collect()
+        return sorted((post, subscription) for post, _, subscription in (row.key.partition("/") for row in keys))
 
     def stream(self, spark: SparkSession, topic: str, rows_per_batch: int) -> DataFrame:
         """Return the topic as a stream from its beginning, which fails rather than skip a row."""

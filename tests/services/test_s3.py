@@ -1,14 +1,12 @@
 """The store on an object store, over the real protocol: moto's S3 server on loopback."""
 
 import logging
-from collections.abc import Iterator
-from itertools import count
+import os
 from pathlib import Path
 
-import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
+from tests.services.conftest import SECRET
 from tests.store.stores import changes, compiled_ids, ids, matched
 from tests.store.writers import apply_batches, started, told
 from tidegate.errors import StoreError
@@ -19,49 +17,6 @@ from tidegate.store.store import Store
 from tidegate.store.upkeep import Policy, Upkeep
 
 EAGER = Policy(retention_hours=0, grace_s=0, tail_rows=3, data_files=3, spent_rows=3)
-SECRET = "hush-hush"
-_numbers = count()
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture
-def options(endpoint: str) -> dict[str, str]:
-    return {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "someone",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TIDEGATE_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def store(options: dict[str, str], cache: Path) -> Store:
-    bucket = f"bucket-{next(_numbers)}"
-    client = boto3.client(
-        "s3",
-        endpoint_url=options["AWS_ENDPOINT_URL"],
-        aws_access_key_id="someone",
-        aws_secret_access_key=SECRET,
-        region_name="us-east-1",
-    )
-    client.create_bucket(Bucket=bucket)
-    return Store.open(f"s3://{bucket}/feeds/subscriptions", options)
 
 
 def subscribe(store: Store, *names: str) -> None:
@@ -137,6 +92,32 @@ def test_a_damaged_copy_is_fetched_anew(
     assert matched(Store(store.location), "storm") == ["a", "b"]
     assert {name: path.read_bytes() for name, path in copies(cache).items()} == before
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * len(before)
+
+
+def test_copies_that_nobody_has_used_for_a_day_are_dropped_when_one_is_fetched(store: Store, cache: Path) -> None:
+    def segments() -> set[str]:
+        return {name for name in copies(cache) if name.endswith("m0.arrow")}
+
+    def age(*names: str) -> None:
+        for name in names:
+            os.utime(copies(cache)[name], (0, 0))
+
+    subscribe(store, "a")
+    user = Store(store.location)
+    assert matched(user, "storm", 1) == ["a"]  # which maps the segment
+    (mapped,) = segments()
+    for version, name in enumerate("bcd", 2):
+        subscribe(store, name)
+        compact(store.table, store.files, version, Plan.replicate())
+    assert segments() == {mapped, "0-2-p0-m0.arrow", "0-3-p0-m0.arrow", "0-4-p0-m0.arrow"}
+    age(mapped, "0-2-p0-m0.arrow", "0-3-p0-m0.arrow")
+    store.files.path("segments/0-3-p0-m0.arrow")
+    assert segments() == {mapped, "0-2-p0-m0.arrow", "0-3-p0-m0.arrow", "0-4-p0-m0.arrow"}
+    store.files.forget("segments/0-4-p0-m0.arrow")
+    store.files.path("segments/0-4-p0-m0.arrow")
+    assert segments() == {mapped, "0-3-p0-m0.arrow", "0-4-p0-m0.arrow"}
+    assert matched(user, "storm", 1) == ["a"]
+    assert matched(Store(store.location), "storm", 2) == ["a", "b"]
 
 
 def test_what_is_damaged_in_the_object_store_is_built_anew(store: Store, cache: Path) -> None:

@@ -120,3 +120,20 @@ def test_columns_that_no_change_has_are_refused_before_the_stream_starts(
     changes = spark.readStream.schema(schema).json(f"{tmp_path}/changes")
     with pytest.raises(ConfigError, match=complaint):
         apply_changes(changes, Store.open(tmp_path / "store"), checkpoint=f"{tmp_path}/checkpoint")
+
+
+def test_changes_with_values_that_python_cannot_hold_are_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store")
+    rows = spark.sql("""
+        SELECT 'subscribe' AS operation, id, 'ana' AS subscriber, query, timestamp_seconds(expires) AS expires
+        FROM VALUES
+            ('good', 'storm', 4e9), ('late', 'storm', 4e11), (NULL, 'storm', 4e11),
+            ('bytes', CAST(X'73FFFE' AS STRING), 4e9) AS t (id, query, expires)
+    """).coalesce(1)
+    ChangeBatches("run", store)(rows, 0)
+    assert list(living(store)) == ["good"]
+    letters = {letter["id"]: letter for letter in DeadLetters(store.beside).read().to_pylist()}
+    assert "expires is 14645-" in letters["late"]["reason"]
+    assert "14645-" in letters["late"]["post"]
+    assert "its query is no UTF-8" in letters["bytes"]["reason"]
+    assert set(letters) == {"late", None, "bytes"}

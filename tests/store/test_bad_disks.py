@@ -1,41 +1,28 @@
 """A store on a disk that is full or cannot be written: a clear error, and no damage."""
 
 import os
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from tests.machine import Mount, small_disk
 from tests.store.stores import changes, ids, matched
+from tests.store.writers import started, subscribe_in_small_files, told
 from tidegate.errors import StoreError
 from tidegate.route.plan import Plan
 from tidegate.store.store import Store
 from tidegate.store.upkeep import Policy, Upkeep
 
-Disk = Callable[[str], Path]
-
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    """Mounts a small disk of its own."""
-    mounted = tmp_path / "disk"
-
-    def mount(options: str) -> Path:
-        mounted.mkdir(exist_ok=True)
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", mounted], capture_output=True, check=False
-        )
-        if done.returncode != 0:
-            pytest.skip(f"no disk can be mounted here: {done.stderr.decode().strip()}")
-        return mounted
-
-    yield mount
-    subprocess.run(["umount", "--lazy", mounted], capture_output=True, check=False)
+def disk(tmp_path: Path) -> Iterator[Mount]:
+    with small_disk(tmp_path / "disk") as mount:
+        yield mount
 
 
-def test_a_store_that_cannot_be_written_says_so_and_can_be_read(disk: Disk) -> None:
+def test_a_store_that_cannot_be_written_says_so_and_can_be_read(disk: Mount) -> None:
     folder = disk("size=8m")
     store = Store.open(folder)
     store.subscribe("ana", "storm", id="a")
@@ -60,7 +47,7 @@ def test_a_store_that_cannot_be_written_says_so_and_can_be_read(disk: Disk) -> N
     assert ids(store) == ["a", "b"]
 
 
-def test_on_a_full_disk_nothing_acknowledged_is_lost_and_the_store_goes_on_when_there_is_room(disk: Disk) -> None:
+def test_on_a_full_disk_nothing_acknowledged_is_lost_and_the_store_goes_on_when_there_is_room(disk: Mount) -> None:
     folder = disk("size=1m")
     store = Store.open(folder / "store")
     ballast = folder / "ballast"
@@ -83,7 +70,7 @@ def test_on_a_full_disk_nothing_acknowledged_is_lost_and_the_store_goes_on_when_
     assert matched(store, "storm") == ["z"]
 
 
-def test_derived_files_that_do_not_fit_are_an_error_and_leave_no_half_of_them(disk: Disk) -> None:
+def test_derived_files_that_do_not_fit_are_an_error_and_leave_no_half_of_them(disk: Mount) -> None:
     folder = disk("size=4m")
     store = Store.open(folder / "store")
     store.apply(changes(*[("subscribe", f"s{n}", f"storm word{n} other{n}") for n in range(5_000)]))
@@ -97,3 +84,17 @@ def test_derived_files_that_do_not_fit_are_an_error_and_leave_no_half_of_them(di
     ballast.unlink()
     assert matched(store, "storm word7 other7") == ["s7"]
     assert [path.name for path in (folder / "store" / "_tidegate" / "segments").iterdir()] == ["0-1-p0-m0.arrow"]
+
+
+def test_where_files_cannot_grow_nothing_is_damaged_and_the_store_goes_on_where_they_can(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store")
+    store.apply(changes(*[("subscribe", f"few{n}", f"storm word{n}") for n in range(2_000)]))
+    before = ids(store)
+    _, pipe = started(subscribe_in_small_files, tmp_path / "store", 50_000)
+    ((acknowledged, complaints),) = told(pipe)
+    assert acknowledged == ["before", "behind"]
+    assert [complaint.count("File too large") for complaint in complaints] == [1, 1, 1]
+    assert ids(Store(store.location)) == sorted([*before, *acknowledged])
+    segments = tmp_path / "store" / "_tidegate" / "segments"
+    assert not segments.exists() or list(segments.iterdir()) == []
+    assert matched(store, "storm word7") == ["before", "behind", "few7"]

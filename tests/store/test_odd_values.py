@@ -1,7 +1,9 @@
 """Values that no program should send, and stores that are made anew: nobody else suffers from them."""
 
+import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from deltalake.exceptions import CommitFailedError
 from tests.store.stores import ids, matched
 from tests.text.test_utf8 import texts_of
 from tidegate.errors import ConfigError, StoreError
+from tidegate.store.importing import import_subscriptions
 from tidegate.store.location import Location
 from tidegate.store.match_table import MatchTable
 from tidegate.store.store import Store
@@ -41,6 +44,40 @@ def test_bytes_that_are_no_utf8_are_refused_by_row(store: Store, column: str) ->
     assert (applied.accepted, [refusal.row for refusal in applied.refused]) == (1, [1])
     assert f"its {column} is no UTF-8" in str(applied.refused[0].error)
     assert matched(store, "storm") == ["a"]
+
+
+@pytest.mark.parametrize("column", ["created", "expires"])
+@pytest.mark.parametrize(
+    ("good", "wrong", "shown"),
+    [
+        (datetime.min, -1, "0000-12-31 23:59:59.999999Z"),
+        (datetime.max, 1, "10000-01-01 00:00:00.000000Z"),
+    ],
+)
+def test_a_time_that_no_calendar_of_python_has_is_refused_by_row(
+    store: Store, column: str, good: datetime, wrong: int, shown: str
+) -> None:
+    last = pa.scalar(good, pa.timestamp("us")).value
+    times = pa.array([last, last + wrong, last + wrong]).cast(pa.timestamp("us", "UTC"))
+    rows = {"id": ["a", "b", "c"], "subscriber": ["ana"] * 3, "query": ["storm"] * 3, column: times}
+    store.subscribe("ana", "storm", id="c")
+    applied = store.apply(pa.table({**rows, "operation": ["subscribe", "subscribe", "unsubscribe"]}))
+    assert [refusal.row for refusal in applied.refused] == [1]
+    assert str(applied.refused[0].error) == f"{column} is {shown}: give a time of the years 1 to 9999, in UTC"
+    assert [(store.get(name) or {}).get("id") for name in "abc"] == ["a", None, None]
+
+
+def test_a_time_that_is_beyond_the_calendar_in_utc_is_refused(store: Store, tmp_path: Path) -> None:
+    late = datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=5)))
+    complaint = "expires is 9999-12-31T23:00:00-05:00: give a time of the years 1 to 9999"
+    with pytest.raises(ConfigError, match=complaint):
+        store.subscribe("ana", "storm", expires=late)
+    (tmp_path / "late.jsonl").write_text(
+        json.dumps({"subscriber": "ana", "query": "storm", "expires": late.isoformat()})
+    )
+    assert import_subscriptions(store, tmp_path / "late.jsonl").refused == 1
+    assert complaint in (tmp_path / "late.jsonl.rejects.jsonl").read_text()
+    assert ids(store) == []
 
 
 def test_a_commit_whose_answer_was_lost_counts_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@ import json
 import logging
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from tidegate.route.plan import Plan
 from tidegate.store.cover import cover_at, known_covers
 from tidegate.store.lease import Lease
 from tidegate.store.store import Store
+from tidegate.store.table import File
 from tidegate.store.upkeep import Policy, Tidied, Upkeep
 
 EAGER = Policy(retention_hours=0, grace_s=0, tail_rows=3, data_files=3, spent_rows=3)
@@ -25,6 +27,18 @@ def subscribe(store: Store, *names: str) -> None:
 
 def data_files(store: Store) -> set[str]:
     return {name for name in store.location.top() if name.endswith(".parquet")}
+
+
+def let_happen_during_a_fold(store: Store, monkeypatch: pytest.MonkeyPatch, happens: Callable[[Store], None]) -> None:
+    """Let another process, as it were, do something to the store after a fold has read it and before it commits."""
+    other, last_rows = Store(store.location), store.table.last_rows
+
+    def meanwhile(files: list[File]) -> pa.Table:
+        rows = last_rows(files)
+        happens(other)
+        return rows
+
+    monkeypatch.setattr(store.table, "last_rows", meanwhile)
 
 
 def age(store: Store, pattern: str, seconds: float) -> None:
@@ -143,15 +157,12 @@ def test_changes_that_come_during_a_fold_are_kept(store: Store, monkeypatch: pyt
     subscribe(store, "a", "b", "c", "d")
     for name in "ab":
         store.unsubscribe(name)
-    other, last_rows = Store(store.location), store.table.last_rows
 
-    def meanwhile(files: list[object]) -> pa.Table:
-        rows = last_rows(files)  # type: ignore[arg-type]
+    def change(other: Store) -> None:
         other.unsubscribe("c")
         subscribe(other, "e")
-        return rows
 
-    monkeypatch.setattr(store.table, "last_rows", meanwhile)
+    let_happen_during_a_fold(store, monkeypatch, change)
     assert Upkeep(store, EAGER).fold_table() == 4
     assert ids(store) == ["d", "e"]
     assert matched(store, "storm") == ["d", "e"]
@@ -161,15 +172,12 @@ def test_of_two_folds_at_the_same_time_one_is_given_up(store: Store, monkeypatch
     subscribe(store, "a", "b", "c", "d")
     for name in "ab":
         store.unsubscribe(name)
-    other, last_rows = Store(store.location), store.table.last_rows
 
-    def meanwhile(files: list[object]) -> pa.Table:
-        rows = last_rows(files)  # type: ignore[arg-type]
+    def fold(other: Store) -> None:
         other.unsubscribe("c")
         assert Upkeep(other, EAGER).fold_table() > 0
-        return rows
 
-    monkeypatch.setattr(store.table, "last_rows", meanwhile)
+    let_happen_during_a_fold(store, monkeypatch, fold)
     before = data_files(store)
     assert Upkeep(store, EAGER).fold_table() == 0
     assert ids(store) == ["d"]

@@ -1,6 +1,5 @@
 """A standalone cluster on loopback loses a worker in mid-stream, and not a match."""
 
-import socket
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from tests.machine import free_port
 from tests.survival.process import Process
 from tests.survival.scene import Scene
 
@@ -30,12 +30,6 @@ def worker(folder: Path, name: str, master: str) -> Process:
 
 def says(process: Process, words: str) -> bool:
     return words in process.log.read_text()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def python_workers(process: Process) -> list[str]:

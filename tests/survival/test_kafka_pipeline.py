@@ -29,12 +29,6 @@ def produce(kafka: Kafka, spark: SparkSession, posts: pa.Table, topic: str) -> N
     kafka.produce(good.union(bad), topic)
 
 
-def matches_in_topic(kafka: Kafka, spark: SparkSession, topic: str) -> list[Pair]:
-    """The distinct keys: a topic has each match at least once."""
-    keys = kafka.consume(spark, topic).select(F.col("key").cast("string")).distinct().collect()
-    return sorted((post, subscription) for post, _, subscription in (row.key.partition("/") for row in keys))
-
-
 def matches_in_table(folder: Path) -> list[Pair]:
     rows = DeltaTable(str(folder)).to_pyarrow_table()
     return sorted(zip(rows.column("id").to_pylist(), rows.column("subscription").to_pylist(), strict=True))
@@ -71,7 +65,7 @@ def test_a_stream_from_kafka_outlives_a_restart_of_the_broker_with_every_match(
         query.processAllAvailable()
     finally:
         query.stop()
-    found = matches_in_topic(kafka, spark_kafka, target) if kind == "kafka" else matches_in_table(tmp_path / "matches")
+    found = kafka.matches(spark_kafka, target) if kind == "kafka" else matches_in_table(tmp_path / "matches")
     assert found == pairs_of(queries, posts)
     letters = DeadLetters(store.beside).read()
     assert letters.column("reason").to_pylist() == ["the payload cannot be decoded"] * 2 * len(UNDECODABLE)

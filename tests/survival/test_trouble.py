@@ -1,7 +1,6 @@
 """What a job says when its store or its sink cannot be used: the reason, soon; and it goes on when that is mended."""
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from deltalake import DeltaTable
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.machine import small_disk
 from tests.spark.oracle import pairs_of
 from tidegate.route.plan import Plan
 from tidegate.spark.failure import failure
@@ -80,30 +80,23 @@ def test_a_store_of_a_newer_format_ends_the_job_with_what_to_do(
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system with room for two megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("only who may mount a small file system can fill one")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with small_disk(tmp_path / "disk") as mount:
+        yield mount("size=2m")
 
 
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 def test_a_sink_on_a_full_disk_says_so_and_is_exact_once_there_is_room(
-    spark: SparkSession, store: Store, posts: pa.Table, small_disk: Path, tmp_path: Path, kind: str
+    spark: SparkSession, store: Store, posts: pa.Table, disk: Path, tmp_path: Path, kind: str
 ) -> None:
-    sink = sink_at(f"{kind}:{small_disk}/matches")
-    filler = small_disk / "filler"
+    sink = sink_at(f"{kind}:{disk}/matches")
+    filler = disk / "filler"
     filler.write_bytes(bytes(2 * 1024 * 1024 - 8192))
     assert "No space left on device" in complaint(spark, store, sink, tmp_path)
     filler.unlink()
     run(spark, store, sink, tmp_path)
-    written = small_disk / "matches"
+    written = disk / "matches"
     files = DeltaTable(str(written)).file_uris() if kind == "delta" else [*map(str, written.rglob("*.parquet"))]
     rows = spark.read.parquet(*files).select("id", "subscription").toArrow()
     pairs = zip(map(str, rows.column("id").to_pylist()), rows.column("subscription").to_pylist(), strict=True)

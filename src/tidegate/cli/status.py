@@ -15,7 +15,7 @@ from tidegate.store.store import Store
 
 def status_of(store: Store, letters: int, feeds: Path | None) -> dict[str, Any]:
     """All that is known, as plain values."""
-    about = describe(store_status(store), letters)
+    about = describe(store_status(store, letters))
     if feeds is not None:
         about["feeds"] = [_feed(feed) for feed in feed_status(feeds)]
     return about

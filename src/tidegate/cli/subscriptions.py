@@ -1,11 +1,12 @@
 """`tidegate subscriptions`: add, import, list, remove and export what a store holds."""
 
+import json
 import re
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -41,6 +42,7 @@ def add(
     subscriber: Annotated[str, typer.Option(help="Whose subscription it is.")],
     id: Annotated[str | None, typer.Option(help="Its id; a subscription of this id is replaced.")] = None,  # noqa: A002
     region: Annotated[str | None, typer.Option(metavar="W,S,E,N", help="Only posts from here, in degrees.")] = None,
+    ranking: Annotated[str | None, typer.Option(metavar="JSON", help="How it is to be ranked: an object.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag to find it by; may be given several times.")] = None,
     expires: Annotated[str | None, typer.Option(help="A time with its zone, or from now: 12h, 30d, 8w.")] = None,
     store: Where = _HERE,
@@ -52,9 +54,12 @@ def add(
     from tidegate.text.analyzer import Analyzer
 
     area = None if region is None else _rectangle(region)
+    ranked = None if ranking is None else _object(ranking)
     until = None if expires is None else _moment(expires)
     meaning = checked_query(query, region_text(area), Analyzer()).canonical
-    made = Store.open(store).subscribe(subscriber, query, id=id, region=area, tags=tag or (), expires=until)
+    made = Store.open(store).subscribe(
+        subscriber, query, id=id, region=area, ranking=ranked, tags=tag or (), expires=until
+    )
     console = Console()
     console.print(Text.assemble(("id     ", "bold"), made), soft_wrap=True)
     console.print(Text.assemble(("means  ", "bold"), meaning), soft_wrap=True)
@@ -175,6 +180,13 @@ def _rectangle(text: str) -> "Rectangle":
         raise ConfigError(f"--region is {text}: {error.problem} ({error.hint})") from error
     except ValueError as error:
         raise ConfigError(f"--region is {text!r}: give west,south,east,north in degrees, as in -10,36,4,44") from error
+
+
+def _object(text: str) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError):
+        if isinstance(read := json.loads(text), dict):
+            return read
+    raise ConfigError(f'--ranking is {text!r:.80}: give a JSON object, as in {{"by": "time"}}')
 
 
 def _moment(text: str) -> datetime:

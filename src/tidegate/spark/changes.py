@@ -3,10 +3,8 @@
 The executors read the queries, which is nearly all of the work; the driver only commits.
 """
 
-import json
 import logging
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidegate.errors import ConfigError
+from tidegate.spark.letter import letter
 from tidegate.spark.run import run_id
 from tidegate.store.checking import subscription_errors
 from tidegate.store.dead_letters import DeadLetters
@@ -83,9 +82,9 @@ class ChangeBatches:
         bad = rows.filter(pc.is_valid(rows.column(_PROBLEM)))
         good = rows.filter(pc.is_null(rows.column(_PROBLEM))).drop_columns([_PROBLEM])
         applied = self._store.apply(good, batch=(self._run, batch), checked=True)
-        nameless = good.take(pa.array([refusal.row for refusal in applied.refused], pa.int64())).to_pylist()
-        letters = [_letter(row, row.pop(_PROBLEM)) for row in bad.to_pylist()]
-        letters += [_letter(row, str(why.error)) for row, why in zip(nameless, applied.refused, strict=True)]
+        problems = bad.column(_PROBLEM).to_pylist()
+        letters = [_letter(bad.drop_columns([_PROBLEM]), row, reason) for row, reason in enumerate(problems)]
+        letters += [_letter(good, refusal.row, str(refusal.error)) for refusal in applied.refused]
         if letters:
             DeadLetters(self._store.beside).put(f"{self._run}/{batch:012}-changes", letters)
             _log.info("batch %d: %d changes refused", batch, len(letters))
@@ -114,9 +113,9 @@ def _problems(changes: pa.Table, analyzer: Analyzer) -> list[str | None]:
     return found
 
 
-def _letter(change: dict[str, Any], reason: str) -> dict[str, Any]:
-    post = json.dumps(change, default=str, ensure_ascii=False)
-    return {"id": change["id"], "reason": reason, "post": post, "received": datetime.now(UTC)}
+def _letter(changes: pa.Table, row: int, reason: str) -> dict[str, Any]:
+    (change,) = changes.slice(row, 1).to_batches()
+    return letter(change, "id", reason)
 
 
 def _check_columns(schema: StructType) -> None:

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    NullType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from tidegate.errors import ConfigError
 
@@ -17,6 +26,13 @@ MATCHER = "_matcher"
 
 COUNTS = "_counts"
 """What the router has counted, on its way through the matchers."""
+
+# The types that a column may have, the usual one first: accounts may be numbers, and numbers may be texts.
+_TYPES: dict[str, tuple[type[DataType], ...]] = {
+    "text": (StringType,),
+    **dict.fromkeys(("author", "lang"), (StringType, NumericType)),
+    **dict.fromkeys(("lat", "lon"), (DoubleType, NumericType, StringType)),
+}
 
 
 @dataclass(frozen=True)
@@ -60,13 +76,12 @@ class Columns:
     lon: str | None = None
 
     def of(self, schema: StructType) -> "Columns":
-        """Return the columns that posts of this schema have; refuse those that are named and missing."""
+        """Return the columns that posts of this schema have; refuse what is named and missing, or cannot be read."""
         for name in (self.id, self.text, self.author, self.lang, self.lat, self.lon):
             if name is not None and name not in schema.names:
                 raise ConfigError(f"posts have no column {name!r}: the columns are {', '.join(schema.names)}")
-        _check_type(schema, self.text, StringType)
         usual = {name: name for name in ("author", "lang", "lat", "lon") if name in schema.names}
-        return Columns(
+        columns = Columns(
             self.id,
             self.text,
             self.author or usual.get("author"),
@@ -74,6 +89,9 @@ class Columns:
             self.lat or usual.get("lat"),
             self.lon or usual.get("lon"),
         )
+        for parameter, name in columns.read.items():
+            _check_type(schema[name], _TYPES[parameter])
+        return columns
 
     @property
     def read(self) -> dict[str, str]:
@@ -107,9 +125,9 @@ def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None, s
     return kept
 
 
-def _check_type(schema: StructType, name: str, wanted: type[DataType]) -> None:
-    found = schema[name].dataType
-    if not isinstance(found, wanted):
+def _check_type(column: StructField, allowed: tuple[type[DataType], ...]) -> None:
+    if not isinstance(column.dataType, (*allowed, NullType)):
         raise ConfigError(
-            f"column {name!r} is of type {found.simpleString()}: {wanted().simpleString()} is needed; cast it first"
+            f"column {column.name!r} is of type {column.dataType.simpleString()}: "
+            f"{allowed[0]().simpleString()} is needed; cast it first, or rename it if it is something else"
         )

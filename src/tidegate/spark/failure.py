@@ -3,7 +3,7 @@
 import re
 
 _TRACEBACK = "Traceback (most recent call last):\n"
-_CAUSE = re.compile(r"^Caused by: (?:[\w$]+\.)*[\w$]+: (.+)$", re.MULTILINE)
+_CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)*[\w$]+: (.+)$", re.MULTILINE)
 _ERROR = re.compile(r"^(?:\w+\.)*\w+(?:: (.*))?$")
 _HEADER = re.compile(r"\[STREAM_FAILED\].*?terminated with exception: ")
 # Where the traceback passed through, the innermost first: whatever happens in a batch happens inside the sink.
@@ -24,6 +24,10 @@ def failure(account: str) -> str:
     >>> failure('... Traceback (most recent call last):\\n  File "/lib/tidegate/spark/sinks.py", line 9, in write\\n'
     ...         'tidegate.errors.StoreError: matches: the disk is full\\n SQLSTATE: 39000')
     'stage sink failed: matches: the disk is full'
+    >>> failure('... Traceback (most recent call last):\\n  File "run.py", line 9, in save\\n'
+    ...         'py4j.protocol.Py4JJavaError: An error occurred while calling o7.save.\\n'
+    ...         ': java.io.IOException: the disk is full\\n\\tat Disk.write(Disk.java:7)')
+    'the stream failed: the disk is full'
     """
     stage = next((name for frame, name in _STAGES.items() if re.search(frame, account)), None)
     return f"{f'stage {stage}' if stage else 'the stream'} failed: {_reason(account)}"

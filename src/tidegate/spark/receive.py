@@ -1,18 +1,15 @@
 """Receiving: sorting out, in a Python worker, the posts that cannot be matched, each with its reason."""
 
-import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.spark.columns import CORRUPT, Columns
+from tidegate.spark.letter import letter
 from tidegate.store.dead_letters import DeadLetters
 from tidegate.text.posts import off_earth
-from tidegate.text.utf8 import mended
 
 
 class Receiver:
@@ -36,15 +33,8 @@ class Receiver:
             return batch, 0
         letters = []
         for row in rows.tolist():
-            post = {name: _value(batch.column(name).slice(row, 1)) for name in batch.schema.names}
-            letters.append(
-                {
-                    "id": None if post[self._columns.id] is None else str(post[self._columns.id]),
-                    "reason": "; ".join(reason for mask, reason in reasons if mask[row]),
-                    "post": json.dumps(post, default=str, ensure_ascii=False),
-                    "received": datetime.now(UTC),
-                }
-            )
+            reason = "; ".join(reason for mask, reason in reasons if mask[row])
+            letters.append(letter(batch.slice(row, 1), self._columns.id, reason))
         self._letters.put(f"{self._origin}-{self._files}", letters)
         self._files += 1
         return batch.filter(pa.array(~bad)), len(rows)
@@ -72,11 +62,3 @@ def _empty(values: pa.Array) -> np.ndarray:
 
 def _mask(values: pa.Array) -> np.ndarray:
     return np.array(values.to_numpy(zero_copy_only=False))
-
-
-def _value(one: pa.Array) -> Any:
-    """A value as Python has it; what it cannot have, such as a date beyond its calendar, as the text of it."""
-    try:
-        return (mended(one) if pa.types.is_string(one.type) else one)[0].as_py()
-    except (ValueError, OverflowError, pa.ArrowException):
-        return str(one)

@@ -8,15 +8,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.errors import ConfigError
 from tidegate.spark.address import Address
+from tidegate.spark.reach import check_reach
 from tidegate.store.location import Location
 from tidegate.store.match_table import MatchTable
 
 KINDS = ("delta", "parquet", "json", "kafka", "console")
+_FIRST_INTERFACE = "spark.sql.sources.useV1SourceList"
 
 
 class Sink(ABC):
@@ -25,6 +27,10 @@ class Sink(ABC):
     @abstractmethod
     def write(self, matches: DataFrame, query: str, batch: int) -> None:
         """Take the matches of a batch of a streaming query, with exactly one Spark action."""
+
+    def check(self, spark: SparkSession) -> None:
+        """Refuse, before the first batch, what Spark could not write to."""
+        return
 
     def has(self, query: str, batch: int) -> bool:
         """Whether the batch is known to be written already, and need not be computed again."""
@@ -38,6 +44,10 @@ class FolderSink(Sink):
         """Write files of a kind below a folder, with options of Spark's writer."""
         self._kind, self._folder, self._options = kind, folder, options or {}
 
+    def check(self, spark: SparkSession) -> None:
+        """Refuse an address that Spark has no file system for."""
+        check_reach(spark, self._folder)
+
     def write(self, matches: DataFrame, query: str, batch: int) -> None:
         """Write the batch in place of what an earlier attempt at it has left."""
         path = f"{self._folder}/run={query}/batch={batch:012}"
@@ -50,6 +60,10 @@ class DeltaSink(Sink):
     def __init__(self, folder: str, options: Mapping[str, str] | None = None) -> None:
         """Write to the table in a folder, with options of Spark's Parquet writer; the first batch makes it."""
         self._table, self._options = MatchTable(Location.of(folder)), options or {}
+
+    def check(self, spark: SparkSession) -> None:
+        """Refuse an address that Spark has no file system for, whether or not Delta has one."""
+        check_reach(spark, self._table.location.url)
 
     def has(self, query: str, batch: int) -> bool:
         """Whether the table knows the batch."""
@@ -74,7 +88,8 @@ class KafkaSink(Sink):
         """Produce one message per match."""
         key = F.concat_ws("/", F.col(self._key).cast("string"), F.col("subscription"))
         messages = matches.select(key.alias("key"), F.to_json(F.struct("*")).alias("value"))
-        writer = messages.write.format("kafka").option("kafka.bootstrap.servers", self._servers)
+        _observe_kafka(messages.sparkSession)
+        writer = messages.write.format("kafka").mode("append").option("kafka.bootstrap.servers", self._servers)
         writer.option("topic", self._topic).options(**self._options).save()
 
 
@@ -118,6 +133,16 @@ def sink_at(address: str, *, key: str = "id") -> Sink:
     if place.kind == "delta":
         return DeltaSink(folder, place.options)
     return FolderSink(place.kind, folder if "://" in folder else str(Path(folder).absolute()), place.options)
+
+
+def _observe_kafka(spark: SparkSession) -> None:
+    """Have Kafka written by Spark's second interface for data sources, in this session, which is the batch's own.
+
+    By the first, rows are computed apart from the query that writes them, and who waits for what it observed of them
+    waits forever.
+    """
+    first = spark.conf.get(_FIRST_INTERFACE) or ""
+    spark.conf.set(_FIRST_INTERFACE, ",".join(name for name in first.split(",") if name != "kafka"))
 
 
 def _rows(place: Address) -> int:

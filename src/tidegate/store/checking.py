@@ -1,17 +1,19 @@
 """What a subscription may ask for: the one check that single calls, batches, imports and streams all go through."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.csr import Int64
 from tidegate.errors import ConfigError, QueryError, TidegateError
 from tidegate.index.strings import strings
 from tidegate.query.conjunction import Query
 from tidegate.query.parse import parse
 from tidegate.query.syntax import Group, syntax_tree
-from tidegate.store.schema import whole_query
+from tidegate.store.schema import beyond_calendar, whole_query
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.utf8 import is_utf8, mended
 
@@ -69,7 +71,18 @@ def subscription_errors(rows: pa.Table, analyzer: Analyzer) -> dict[int, Tidegat
     nobody = pc.equal(strings(rows.column("subscriber")).fill_null(""), "")
     for row in np.flatnonzero(nobody.to_numpy(zero_copy_only=False)):
         found.setdefault(int(row), ConfigError("a subscription has no subscriber: name whose it is"))
+    for name in ("created", "expires"):
+        for row in _beyond_calendar(rows.column(name)).tolist():
+            found.setdefault(row, beyond_calendar(name, rows.column(name)[row].cast(pa.string()).as_py()))
     return found
+
+
+def _beyond_calendar(times: pa.ChunkedArray) -> Int64:
+    """The rows with a time that Arrow has and Python has not."""
+    first, last = (pa.scalar(moment, pa.timestamp("us")).value for moment in (datetime.min, datetime.max))
+    counted = times.cast(pa.int64())
+    outside = pc.or_(pc.less(counted, first), pc.greater(counted, last))
+    return np.flatnonzero(outside.fill_null(False).to_numpy())
 
 
 def _is_one_place(text: str) -> bool:

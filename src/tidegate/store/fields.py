@@ -3,11 +3,11 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from tidegate.errors import ConfigError
-from tidegate.store.schema import new_id, region_text
+from tidegate.store.schema import in_utc, new_id, region_text
 
 REQUIRED = ("subscriber", "query")
 """What every subscription must have."""
@@ -73,10 +73,11 @@ def _tags(name: str, value: Any) -> list[str]:
 
 
 def _instant(name: str, value: Any) -> datetime:
-    with suppress(ValueError, OverflowError):
+    moment = value
+    with suppress(ValueError):
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        if isinstance(moment, datetime) and moment.tzinfo is not None:
-            return moment.astimezone(UTC)
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        return in_utc(name, moment)
     raise ConfigError(f"{name} is {value!s:.80}: give a time with its zone, as in 2026-01-31T18:00:00+00:00")
 
 

@@ -9,6 +9,7 @@ import logging
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -19,6 +20,9 @@ from tidegate.errors import DamageError, StoreError
 from tidegate.store.location import Location
 
 _Opened = TypeVar("_Opened")
+_COPIES = "copies"
+# After so long without use a copy is dropped; who wants it again fetches it again.
+_UNUSED_S = 86_400.0
 _log = logging.getLogger(__name__)
 
 
@@ -28,12 +32,12 @@ class Files:
     def __init__(self, location: Location, identity: str = "") -> None:
         """Keep them below `location`; `identity` tells a store from an earlier one in the same place."""
         self.location = location
-        self._folder = location.folder or _host_folder() / _digest(f"{location.url} {identity}")
+        self._folder = location.folder or _host_folder() / _COPIES / _digest(f"{location.url} {identity}")
 
     def path(self, name: str) -> Path:
         """Where this host has a file, or will have it; fetched if it lies elsewhere and there is such a file."""
         path = self._folder / name
-        if self.location.folder is None and not path.exists():
+        if self.location.folder is None and not _touched(path):
             content = self.location.read(name)
             if content is not None:
                 self._keep(path, content)
@@ -84,7 +88,7 @@ class Files:
         return True
 
     def delete(self, name: str) -> None:
-        """Remove a file everywhere but from where it is mapped. Other hosts drop their copies with their folder."""
+        """Remove a file everywhere but from where it is mapped. Other hosts drop their copies when they are unused."""
         self.forget(name)
         self.location.delete(name)
 
@@ -108,6 +112,32 @@ class Files:
         finally:
             with suppress(OSError):
                 scratch.unlink()
+        _drop_unused_copies()
+
+
+def _touched(path: Path) -> bool:
+    """Note that a copy is used now; tell whether there is one."""
+    try:
+        os.utime(path)
+    except OSError:  # it may be another user's
+        return path.exists()
+    return True
+
+
+def _drop_unused_copies() -> None:
+    """Remove the copies, of whatever store, that nobody has opened for a day and this process does not map.
+
+    Another process that maps one is not harmed: on Linux a file without a name lives on until the last mapping ends.
+    """
+    before = time.time() - _UNUSED_S
+    mapped = ""
+    with suppress(OSError):
+        mapped = Path("/proc/self/maps").read_text()
+    for copy in [path for path in (_host_folder() / _COPIES).rglob("*") if path.is_file()]:
+        with suppress(OSError):  # another process was quicker
+            is_used = copy.stat().st_mtime >= before or (str(copy.resolve()) in mapped and _touched(copy))
+            if not is_used:
+                copy.unlink()
 
 
 def _host_folder() -> Path:

@@ -38,6 +38,11 @@ CHANGE = SUBSCRIPTION.append(pa.field("removed", pa.bool_(), nullable=False)).ap
 Region = str | Rectangle | Circle | Sequence[float] | None
 
 
+def beyond_calendar(name: str, moment: str) -> ConfigError:
+    """The error of a time that Python, and so whoever lists or exports subscriptions, could not show."""
+    return ConfigError(f"{name} is {moment}: give a time of the years 1 to 9999, in UTC")
+
+
 def new_id() -> str:
     """Return an id that nobody else has."""
     return secrets.token_hex(8)
@@ -71,8 +76,16 @@ def row(
         "ranking": None if ranking is None else json.dumps(ranking, sort_keys=True),
         "tags": list(tags),
         "created": datetime.now(UTC),
-        "expires": expires,
+        "expires": None if expires is None else in_utc("expires", expires),
     }
+
+
+def in_utc(name: str, moment: datetime) -> datetime:
+    """Return a time with a zone as one in UTC, or raise `ConfigError` where the calendar ends in between."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise beyond_calendar(name, moment.isoformat()) from error
 
 
 def region_text(region: Region) -> str | None:

@@ -82,12 +82,17 @@ class StoreStatus(NamedTuple):
     level_bytes: tuple[int | None, ...]
     """The size of each level; None where it lies in an object store."""
     jobs: list[JobStatus]
-    dead_letters: pa.Table
-    """All of them, oldest first."""
+    dead_letters: int
+    last_letters: pa.Table
+    """How many were set aside, and the last of them, oldest first."""
 
 
-def store_status(store: Store) -> StoreStatus:
-    """Look at a store. Reads what was derived from it, not the subscriptions, unless nothing was derived yet."""
+def store_status(store: Store, letters: int) -> StoreStatus:
+    """Look at a store, and at so many of its last dead letters.
+
+    Reads what was derived from the subscriptions, and not them, unless nothing was derived yet.
+    """
+    dead = DeadLetters(store.beside)
     version, plan = store.version, store.plans.newest()
     cover = latest(store.table, store.files, version, plan)
     levels = () if cover is None else cover.levels
@@ -100,14 +105,13 @@ def store_status(store: Store) -> StoreStatus:
         levels=levels,
         level_bytes=tuple(_size(store.beside, level) for level in levels),
         jobs=Jobs(store.beside).read(),
-        dead_letters=DeadLetters(store.beside).read(),
+        dead_letters=dead.count(),
+        last_letters=dead.last(letters),
     )
 
 
-def describe(status: StoreStatus, letters: int) -> dict[str, Any]:
-    """Return a status as plain values, with the last few of its dead letters."""
-    count = status.dead_letters.num_rows
-    last = status.dead_letters.slice(max(0, count - letters)).to_pylist()
+def describe(status: StoreStatus) -> dict[str, Any]:
+    """Return a status as plain values."""
     sizes = zip(status.levels, status.level_bytes, strict=True)
     now = time.time()
     return {
@@ -121,8 +125,10 @@ def describe(status: StoreStatus, letters: int) -> dict[str, Any]:
         ],
         "jobs": [{**asdict(job), "running": job.is_running(now)} for job in status.jobs],
         "dead_letters": {
-            "count": count,
-            "last": [{**letter, "received": letter["received"].isoformat()} for letter in last],
+            "count": status.dead_letters,
+            "last": [
+                {**letter, "received": letter["received"].isoformat()} for letter in status.last_letters.to_pylist()
+            ],
         },
     }
 

@@ -26,6 +26,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from tidegate.errors import StoreError
 from tidegate.store.location import Location, synced
+from tidegate.store.rows import last_of_each, reordered
 from tidegate.store.schema import CHANGE, FORMAT
 
 _FORMAT_KEY = "tidegate.format"
@@ -187,11 +188,11 @@ class Table:
         rows = self._read(files, wanted)
         if any(file.first <= after for file in files):
             rows = rows.filter(pc.greater(rows.column("version"), after))
-        return _last_of_each(rows)
+        return last_of_each(rows)
 
     def last_rows(self, files: list[File]) -> pa.Table:
         """Of all rows in some files, the last of each id."""
-        return _last_of_each(self._read(files, None))
+        return last_of_each(self._read(files, None))
 
     def newest(self, ids: pa.Array, version: int, columns: list[str]) -> pa.Table:
         """The last row up to `version` of each of some ids, removed or not. Reads the ids of the whole table."""
@@ -201,14 +202,14 @@ class Table:
             for file in self.files(version):
                 rows = self.rows(file, wanted)
                 parts.append(rows.filter(pc.is_in(rows.column("id"), value_set=ids)))
-        return _last_of_each(pa.concat_tables(parts))
+        return last_of_each(pa.concat_tables(parts))
 
     def living(self, version: int, columns: list[str] | None = None) -> pa.Table:
         """The subscriptions at a version, by rising id."""
         wanted = None if columns is None else [*columns, "removed"]
         rows = self.changes(0, version, wanted)
         rows = rows.filter(pc.invert(rows.column("removed")))
-        rows = rows.take(pc.sort_indices(rows.column("id").cast(pa.large_binary())))
+        rows = reordered(rows, pc.sort_indices(rows.column("id").cast(pa.large_binary())).to_numpy())
         return rows.drop_columns([name for name in ("removed", "version") if name not in (columns or ())])
 
     def folded_to(self, version: int) -> int:
@@ -350,21 +351,6 @@ def _added(file: File, *, data_change: bool = True) -> AddAction:
         "nullCount": {"version": 0},
     }
     return AddAction(file.path, file.size, {}, int(time.time() * 1000), data_change, json.dumps(statistics))
-
-
-def _last_of_each(rows: pa.Table) -> pa.Table:
-    """Of rows in any order, keep the one with the highest version for each id."""
-    if rows.num_rows == 0:
-        return rows
-    versions = rows.column("version").to_numpy()
-    if np.any(versions[1:] < versions[:-1]):
-        rows = rows.take(pa.array(np.argsort(versions, kind="stable")))
-    codes = rows.column("id").combine_chunks().dictionary_encode().indices.to_numpy()
-    last = np.empty(int(codes.max()) + 1, np.int64)
-    last[codes] = np.arange(len(codes))
-    if len(last) == len(codes):
-        return rows
-    return rows.take(pa.array(np.sort(last)))
 
 
 def _log_name(version: int) -> str:

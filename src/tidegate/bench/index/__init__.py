@@ -4,11 +4,9 @@ Each timed answer is compared with another index's, and some with brute force: a
 """
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import Progress
 
 from tidegate.bench.index.choice import report_choice
@@ -21,6 +19,7 @@ from tidegate.bench.index.scaling import report_scaling
 from tidegate.bench.index.sizes import SIZES, Sizes
 from tidegate.bench.index.trial import paper_workload, run_trial, warm_up
 from tidegate.bench.index.upkeep import report_upkeep
+from tidegate.bench.parts import run_parts
 from tidegate.bench.report import Report, Scale
 from tidegate.errors import ConfigError
 from tidegate.workload.terms import uniform
@@ -44,15 +43,12 @@ def run(
     if posts is not None and sizes.is_headline_only:
         raise ConfigError(f"scale {scale} has no rivals that could match {posts.name}: leave --posts out")
     report = Report("index", scale, {"seed": seed, "posts": posts.name if posts else None, **asdict(sizes)})
-    with nullcontext(progress) if progress else Progress(console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("compiling", total=_count_parts(sizes))
-        for done, part in enumerate(_parts(report, sizes, seed, posts)):
-            shown.update(task, description=part, completed=done)
+    run_parts(_parts(report, sizes, seed, posts), "compiling", _count_parts(sizes), progress)
     return report
 
 
 def _count_parts(sizes: Sizes) -> int:
-    return 3 if sizes.is_headline_only else 10 + len(sizes.further_workloads)
+    return 4 if sizes.is_headline_only else 11 + len(sizes.further_workloads)
 
 
 def _parts(report: Report, sizes: Sizes, seed: int, posts: Path | None) -> Iterator[str]:

@@ -1,15 +1,18 @@
-"""Posts from wherever they are, as a streaming DataFrame: files, Kafka, feeds, or the synthetic microblog."""
+"""Posts from wherever they are, as a stream: files, Kafka, feeds, the synthetic microblog; the kept ones as a batch."""
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import DoubleType, StringType, StructField, StructType, TimestampType
 
 from tidegate.errors import ConfigError, PipelineError
 from tidegate.spark.address import Address
 from tidegate.spark.columns import CORRUPT
+from tidegate.spark.reach import check_reach
 from tidegate.spark.sources.feeds import FeedsSource
 from tidegate.spark.sources.microblog import MicroblogSource
 
@@ -26,7 +29,12 @@ POST = StructType(
 )
 """The columns of a post where nothing else says what they are."""
 
-KINDS = ("parquet", "json", "csv", "kafka", "feeds", "microblog")
+FILES = ("parquet", "json", "csv")
+HISTORIES = (*FILES, "kafka")
+"""Where posts are kept, so that they can be read again."""
+KINDS = (*HISTORIES, "feeds", "microblog")
+
+_Reader: TypeAlias = DataFrameReader | DataStreamReader
 
 
 def read_posts(spark: SparkSession, address: str, *, schema: str | StructType | None = None) -> DataFrame:
@@ -36,20 +44,31 @@ def read_posts(spark: SparkSession, address: str, *, schema: str | StructType | 
     decoded comes as a row with the payload in `_corrupt_record`, and ends among the dead letters.
     """
     place = Address.parse(address, KINDS)
-    wanted = _struct(schema)
+    if place.kind in HISTORIES:
+        return _kept(spark, spark.readStream, place, _struct(schema))
     readers: dict[str, Callable[[], DataFrame]] = {
-        "parquet": lambda: _files(spark, place, wanted or _found(spark, place)),
-        "json": lambda: _files(spark, place, _with_corrupt(wanted or _found(spark, place))),
-        "csv": lambda: _files(spark, place, _with_corrupt(wanted or _found(spark, place))),
-        "kafka": lambda: _kafka(spark, place, _with_corrupt(wanted or POST)),
         "feeds": lambda: _registered(spark, FeedsSource, place, "path"),
         "microblog": lambda: _registered(spark, MicroblogSource, place, None),
     }
     return readers[place.kind]()
 
 
-def _files(spark: SparkSession, place: Address, schema: StructType) -> DataFrame:
-    reader = spark.readStream.format(place.kind).schema(schema)
+def read_history(spark: SparkSession, address: str, *, schema: str | StructType | None = None) -> DataFrame:
+    """Return the posts that are at an address now, as a batch with the columns of `read_posts`."""
+    return _kept(spark, spark.read, Address.parse(address, HISTORIES), _struct(schema))
+
+
+def _kept(spark: SparkSession, reader: _Reader, place: Address, wanted: StructType | None) -> DataFrame:
+    """Posts from where they are kept."""
+    if place.kind == "kafka":
+        return _kafka(reader, place, _with_corrupt(wanted or POST))
+    check_reach(spark, place.folder())
+    columns = wanted or _found(spark, place)
+    return _files(reader, place, columns if place.kind == "parquet" else _with_corrupt(columns))
+
+
+def _files(source: _Reader, place: Address, schema: StructType) -> DataFrame:
+    reader = source.format(place.kind).schema(schema)
     if place.kind != "parquet":
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
     if place.kind == "csv":
@@ -77,9 +96,9 @@ def _found(spark: SparkSession, place: Address) -> StructType:
     return StructType([*fields, *missing])
 
 
-def _kafka(spark: SparkSession, place: Address, schema: StructType) -> DataFrame:
+def _kafka(source: _Reader, place: Address, schema: StructType) -> DataFrame:
     servers, topic = place.topic
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", topic)
+    reader = source.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", topic)
     try:
         messages = reader.options(**{"startingOffsets": "earliest", **place.options}).load()
     except AnalysisException as error:
