@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 from rich.progress import Progress
 
-from tidegate.bench.pipeline import rivals, run
+from tidegate.bench.pipeline import rivals, run, throughput
 from tidegate.bench.pipeline.changes import _changes, _require_standing
 from tidegate.bench.pipeline.corpus import Corpus
 from tidegate.bench.pipeline.memory import Held, _held
@@ -25,6 +25,7 @@ from tidegate.bench.pipeline.subscribed import Subscribed
 from tidegate.bench.pipeline.throughput import Pace, Throughput, report_plans
 from tidegate.bench.report import Report
 from tidegate.errors import ConfigError, PipelineError, TidegateError
+from tidegate.route.plan import Plan
 from tidegate.spark.trials.batch import Fingerprint, fingerprint
 from tidegate.spark.trials.streams import Arrivals, visibility
 from tidegate.store.store import Store
@@ -32,7 +33,9 @@ from tidegate.store.store import Store
 TINY = Sizes(
     subscriptions=(300, 1_000),
     partitioned=300,
+    plans=("hash", "salb", "headtail"),
     matchers=(2, 5),
+    plan_posts=500,
     posts=2_000,
     rounds=1,
     plan_rounds=1,
@@ -126,16 +129,24 @@ def test_the_last_part_is_announced_when_all_others_are_done(progress: Progress)
 
 
 def test_a_plan_that_loses_a_match_ends_the_run(
-    spark: SparkSession, corpus: Corpus, subscribed: Subscribed, tmp_path: Path
+    spark: SparkSession, corpus: Corpus, subscribed: Subscribed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     posts = corpus.write(tmp_path / "posts", 0, 500)
     found = fingerprint(spark, posts, subscribed.store, subscribed.at)
     assert found.matches > 0
-    wrong = Pace(500, [1.0], Fingerprint(found.matches + 1, found.digest))
-    with pytest.raises(TidegateError, match="wrong answers: plan 1 finds"):
-        report_plans(
-            Report("pipeline", "small", {}), spark, posts, subscribed, Throughput(wrong, wrong, wrong), (2,), 1
-        )
+    sizes = Sizes((1,), partitioned=1, plan_posts=500, plan_rounds=1)
+    plans = [Plan.parse("hash:2"), Plan.parse("headtail:2")]
+    report = Report("pipeline", "small", {})
+    report_plans(report, spark, posts, subscribed, Pace(500, [1.0]), plans, sizes)
+    assert [row["stage"] for row in report.sections[0].rows] == [
+        "tidegate, replicate",
+        "tidegate, hash:2",
+        "tidegate, headtail:2",
+    ]
+    answers = iter([Fingerprint(found.matches + 1, found.digest), found])
+    monkeypatch.setattr(throughput, "fingerprint", lambda *_: next(answers))
+    with pytest.raises(TidegateError, match="wrong answers: plan hash:2 finds"):
+        report_plans(report, spark, posts, subscribed, Pace(500, [1.0]), plans, sizes)
 
 
 def test_a_rival_that_disagrees_ends_the_run(

@@ -39,6 +39,6 @@ def test_posts_read_once_match_as_if_each_set_had_read_them(sets: list[list[str]
     compiled = [Compiled.build([str(i) for i in range(len(queries))], queries)[0] for queries in sets]
     reading = CommonReading(compiled[0].profile)
     for subscriptions in compiled:
-        view = reading.add(subscriptions)
+        view = reading.add(subscriptions.terms, subscriptions.surfaces)
         found = subscriptions.match_read(view(reading.read(POSTS)), POSTS)
         assert sorted(found.pairs()) == sorted(subscriptions.match(POSTS).pairs())

@@ -9,7 +9,8 @@ import pytest
 
 from tidegate.query.conjunction import Query
 from tidegate.query.parse import parse, parse_many
-from tidegate.route.placement import Placement, owner, place
+from tidegate.route.ownership import owner
+from tidegate.route.placement import Placement, place
 from tidegate.route.plan import Plan
 from tidegate.text.analyzer import Analyzer
 from tidegate.workload.searches import saved_searches
@@ -47,7 +48,7 @@ def test_owners_spread_as_evenly_as_chance(shape: str, matchers: int) -> None:
 
 def test_a_query_lives_where_its_rarest_term_is_owned() -> None:
     placement = place(read("storm coast", "storm flood", "storm"), Plan.hash(64))
-    assert placement.homes.tolist() == [owner("coast", 64), owner("flood", 64), owner("storm", 64)]
+    assert placement.homes.values.tolist() == [owner("coast", 64), owner("flood", 64), owner("storm", 64)]
     assert routes_of(placement) == {term: [owner(term, 64)] for term in ("coast", "flood", "storm")}
 
 
@@ -58,12 +59,12 @@ def test_of_equally_rare_terms_the_first_in_the_alphabet_is_the_key() -> None:
 def test_a_query_of_several_conjunctions_lives_where_most_of_its_keys_are_owned() -> None:
     (low, _), (first, second) = words_of(2), words_of(5)
     placement = place(read(f"{low} OR {first} OR {second}"), Plan.hash(8))
-    assert placement.homes.tolist() == [5]
+    assert placement.homes.values.tolist() == [5]
     assert routes_of(placement) == {low: [5], first: [5], second: [5]}
 
 
 def test_on_a_tie_the_lowest_matcher_is_the_home() -> None:
-    assert place(read(f"{words_of(6)[0]} OR {words_of(3)[0]}"), Plan.hash(8)).homes.tolist() == [3]
+    assert place(read(f"{words_of(6)[0]} OR {words_of(3)[0]}"), Plan.hash(8)).homes.values.tolist() == [3]
 
 
 def test_a_key_of_two_conjunctions_of_a_query_counts_once() -> None:
@@ -71,21 +72,21 @@ def test_a_key_of_two_conjunctions_of_a_query_counts_once() -> None:
     query = f"({twice} often) OR ({twice} usual) OR {once}"
     placement = place(read(query, *["often"] * 3, *["usual"] * 3), Plan.hash(8))
     assert placement.keys == sorted([twice, once, "often", "usual"])
-    assert placement.homes[0] == 3
+    assert placement.homes.values[0] == 3
 
 
 def test_a_key_leads_to_the_homes_of_all_queries_that_have_it() -> None:
     shared = words_of(0)[0]
     queries = read(shared, *(" OR ".join([shared, *words_of(matcher)]) for matcher in (7, 4)))
     placement = place(queries, Plan.hash(8))
-    assert placement.homes.tolist() == [0, 7, 4]
+    assert placement.homes.values.tolist() == [0, 7, 4]
     assert routes_of(placement)[shared] == [0, 4, 7]
 
 
 def test_a_query_without_words_lives_where_places_do() -> None:
     placement = place(read("in:(0,0,10,10)", "near:(0,0,5)"), Plan.hash(16))
     assert placement.keys == ["has:place"]
-    assert placement.homes.tolist() == [owner("has:place", 16)] * 2
+    assert placement.homes.values.tolist() == [owner("has:place", 16)] * 2
 
 
 def test_accounts_languages_prefixes_and_exact_words_are_keys_as_well() -> None:
@@ -95,13 +96,13 @@ def test_accounts_languages_prefixes_and_exact_words_are_keys_as_well() -> None:
 
 def test_one_matcher_holds_everything() -> None:
     placement = place(read("storm coast", "flood OR tide", "in:(0,0,1,1)"), Plan.replicate())
-    assert placement.homes.tolist() == [0, 0, 0]
+    assert placement.homes.values.tolist() == [0, 0, 0]
     assert all(route == [0] for route in routes_of(placement).values())
 
 
 def test_no_queries_have_no_homes() -> None:
     placement = place([], Plan.hash(4))
-    assert (len(placement.homes), placement.keys, placement.routes.rows) == (0, [], 0)
+    assert (placement.homes.rows, placement.keys, placement.routes.rows) == (0, [], 0)
 
 
 def test_the_order_of_the_queries_makes_no_difference() -> None:
@@ -110,12 +111,12 @@ def test_the_order_of_the_queries_makes_no_difference() -> None:
     one, other = place(queries, Plan.hash(7)), place([queries[i] for i in order], Plan.hash(7))
     assert one.keys == other.keys
     assert routes_of(one) == routes_of(other)
-    assert one.homes[order].tolist() == other.homes.tolist()
+    assert one.homes.values[order].tolist() == other.homes.values.tolist()
 
 
 def test_homes_are_spread_over_all_matchers() -> None:
     queries = [q for q in parse_many(saved_searches(20_000, seed=7)["query"].to_pylist(), ANALYZER)[0] if q]
-    loads = np.bincount(place(queries, Plan.hash(8)).homes, minlength=8)
+    loads = np.bincount(place(queries, Plan.hash(8)).homes.values, minlength=8)
     assert loads.min() > 0.5 * loads.mean()
     assert loads.max() < 2 * loads.mean()
 
@@ -129,7 +130,7 @@ from tidegate.text.analyzer import Analyzer
 analyzer = Analyzer()
 texts = ["storm coast", "flood OR tide OR #eclipse", "from:nasa mars", "in:(0,0,1,1)"]
 placement = place([parse(text, analyzer) for text in texts], Plan.hash(64))
-print(placement.homes.tolist(), placement.keys, placement.routes.values.tolist())
+print(placement.homes.values.tolist(), placement.keys, placement.routes.values.tolist())
 """
     printed = {
         subprocess.run(

@@ -1,13 +1,19 @@
 """Plans as users write them and as stores keep them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.errors import ConfigError, StoreError
-from tidegate.route.plan import FORMAT, MAX_MATCHERS, Plan
+from tidegate.route.plan import FORMAT, KINDS, MAX_MATCHERS, PLACEMENTS, Plan
+
+WAYS = (
+    "'replicate', or KIND:N for 1 to 4096 matchers, with KIND one of "
+    "hash, gc, gfc, gfcl, gnfcl, salb, refined, hypergraph, headtail"
+)
 
 
 def test_a_plan_moves_nothing_unless_it_is_asked_to() -> None:
@@ -28,7 +34,7 @@ def test_plans_are_read_as_users_write_them() -> None:
 def test_what_is_no_plan_is_named_beside_what_is_one(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         Plan.parse(text)
-    assert str(refused.value) == f"{text!r} is no plan: write 'replicate', or 'hash:N' for 1 to 4096 matchers"
+    assert str(refused.value) == f"{text!r} is no plan: write {WAYS}"
 
 
 def test_a_number_too_long_to_read_is_refused_like_any_other() -> None:
@@ -53,8 +59,8 @@ def test_replicate_is_one_matcher() -> None:
 
 
 def test_a_kind_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no plan is called 'learned': choose one of replicate, hash"):
-        Plan("learned", 2)
+    with pytest.raises(ConfigError, match="no plan is called 'oracle': choose one of replicate, hash"):
+        Plan("oracle", 2)
 
 
 def test_versions_count_from_zero() -> None:
@@ -63,7 +69,38 @@ def test_versions_count_from_zero() -> None:
         Plan.hash(4).with_version(-1)
 
 
-plans = st.builds(Plan.hash, st.integers(1, MAX_MATCHERS)) | st.just(Plan.replicate())
+plans = st.just(Plan.replicate()) | st.builds(
+    Plan,
+    st.sampled_from(KINDS[1:]),
+    st.integers(1, MAX_MATCHERS),
+    placement=st.sampled_from(PLACEMENTS),
+    words=st.just("") | st.just("words/0123.arrow"),
+)
+
+
+@given(plan=plans)
+def test_a_plan_is_written_as_it_is_read(plan: Plan) -> None:
+    assert Plan.parse(str(plan)) == replace(plan, words="")
+
+
+def test_the_maps_of_the_paper_come_with_its_placement() -> None:
+    assert [Plan.parse(text).placement for text in ("salb:16", "gfcl:16", "refined:16", "hash:16")] == [
+        "lasp",
+        "lasp",
+        "rarest",
+        "rarest",
+    ]
+    assert Plan.parse("salb:16:anycast").placement == "anycast"
+
+
+def test_only_head_and_tail_has_a_head() -> None:
+    assert Plan("headtail", 4, head=100).head == 100
+    with pytest.raises(ConfigError, match="plan salb with a head of 100 words: only headtail has one"):
+        Plan("salb", 4, head=100)
+
+
+def test_a_plan_of_the_first_format_is_still_read() -> None:
+    assert Plan.from_json('{"format": 1, "kind": "hash", "matchers": 4, "version": 3}') == Plan("hash", 4, 3)
 
 
 @given(plan=plans, version=st.integers(0, 1 << 60))
@@ -75,9 +112,12 @@ def test_a_stored_plan_is_read_back_as_it_was(plan: Plan, version: int) -> None:
 @pytest.mark.parametrize(
     ("altered", "message"),
     [
-        ({"format": FORMAT + 1}, "plan format 2, this version reads 1: upgrade Tidegate"),
-        ({"format": FORMAT + 1, "map": "words.arrow"}, "plan format 2, this version reads 1: upgrade Tidegate"),
-        ({"kind": "learned"}, "plan kind 'learned', this version knows replicate, hash: upgrade Tidegate"),
+        ({"format": FORMAT + 1}, f"plan format {FORMAT + 1}, this version reads up to {FORMAT}: upgrade Tidegate"),
+        (
+            {"format": FORMAT + 1, "map": "words.arrow"},
+            f"plan format {FORMAT + 1}, this version reads up to {FORMAT}: upgrade Tidegate",
+        ),
+        ({"kind": "oracle"}, f"plan kind 'oracle', this version knows {', '.join(KINDS)}: upgrade Tidegate"),
     ],
 )
 def test_a_plan_of_a_later_version_asks_for_an_upgrade(altered: dict[str, object], message: str) -> None:

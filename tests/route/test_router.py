@@ -1,20 +1,26 @@
 """The router as a stage meets it: posts in, matchers to visit out, one file for all processes."""
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidegate.csr import Csr, from_rows
+from tidegate.csr import Csr, from_rows, offsets_of
 from tidegate.errors import ConfigError, StoreError
 from tidegate.index.compiled import Compiled
 from tidegate.index.matcher import Matcher
+from tidegate.index.strings import strings
 from tidegate.query.parse import parse, parse_many
-from tidegate.route.placement import owner, place
+from tidegate.route.copies import Copies
+from tidegate.route.hot_words import Hashes, drawn, word_hashes
+from tidegate.route.ownership import owner
+from tidegate.route.placement import place
 from tidegate.route.plan import Plan
-from tidegate.route.router import Router, _visits
+from tidegate.route.router import Router
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.profile import profile_named
 from tidegate.workload.posts import posts as generated_posts
@@ -30,7 +36,7 @@ def router_to(*texts: str, analyzer: Analyzer = ANALYZER) -> Router:
 
 def visits(router: Router, posts: pa.Table | Sequence[str | None], **columns: str) -> list[list[int]]:
     table = posts if isinstance(posts, pa.Table) else pa.table({"text": pa.array(posts, pa.string())})
-    routed = router.route(table, **columns)
+    routed = router.route(table, None, **columns).matchers
     return [routed.row(post).tolist() for post in range(routed.rows)]
 
 
@@ -87,7 +93,7 @@ def test_batches_chunks_and_slices_are_routed_as_they_look() -> None:
     chunked = pa.concat_tables([pa.table({"text": texts[1:2]}), pa.table({"text": texts[2:3]})])
     expected = visits(router, texts)[1:3]
     assert visits(router, chunked) == expected
-    assert [row.tolist() for row in map(router.route(batch).row, range(2))] == expected
+    assert [row.tolist() for row in map(router.route(batch).matchers.row, range(2))] == expected
 
 
 def test_matchers_with_their_own_queries_and_posts_find_what_one_matcher_finds() -> None:
@@ -95,12 +101,12 @@ def test_matchers_with_their_own_queries_and_posts_find_what_one_matcher_finds()
     parsed, _ = parse_many(searches["query"].to_pylist(), ANALYZER)
     texts = {str(row): text for row, text in enumerate(searches["query"].to_pylist()) if parsed[row] is not None}
     placement = place([query for query in parsed if query is not None], Plan.hash(8))
-    routed = Router.build(placement, ANALYZER).route(posts)
+    routed = Router.build(placement, ANALYZER).route(posts).matchers
     visitor = np.repeat(np.arange(routed.rows), np.diff(routed.offsets))
 
     found: list[tuple[int, str]] = []
     for home in range(8):
-        ids = [subscription for subscription, lives in zip(texts, placement.homes, strict=True) if lives == home]
+        ids = [subscription for subscription, lives in zip(texts, placement.homes.values, strict=True) if lives == home]
         compiled, _ = Compiled.build(ids, [texts[subscription] for subscription in ids], ANALYZER)
         rows = visitor[routed.values == home]
         found += [(int(rows[row]), subscription) for row, subscription in compiled.match(posts.take(rows)).pairs()]
@@ -113,26 +119,54 @@ def test_matchers_with_their_own_queries_and_posts_find_what_one_matcher_finds()
     everything.close()
 
 
-def plain_visits(terms: Csr, routes: Csr) -> list[list[int]]:
-    """The twin of the kernel, in plain Python."""
-    rows = [terms.row(post).tolist() for post in range(terms.rows)]
-    return [sorted({int(matcher) for key in row for matcher in routes.row(key)}) for row in rows]
+def plain_visits(terms: Csr, router: Router, posts: Hashes) -> list[list[tuple[int, int, int]]]:
+    """The twin of the kernel, in plain Python: by post its matchers, each with the keys and subscriptions there."""
+    visits = []
+    for post in range(terms.rows):
+        keys: Counter[int] = Counter()
+        subscriptions: Counter[int] = Counter()
+        for key in terms.row(post).tolist():
+            first, end = router.slots[key : key + 2].tolist()
+            slot = first + drawn(posts[post], router.hashes[key], end - first)
+            for entry in range(*router.routes.offsets[slot : slot + 2].tolist()):
+                keys[int(router.routes.values[entry])] += 1
+                subscriptions[int(router.routes.values[entry])] += int(router.weights[entry])
+        visits.append([(matcher, keys[matcher], subscriptions[matcher]) for matcher in sorted(keys)])
+    return visits
+
+
+def any_router(routes: Csr, versions: Sequence[int], matchers: int) -> Router:
+    keys = strings([f"key{number}" for number in range(len(versions))])
+    weights = np.arange(len(routes.values)) % 7 + 1
+    none = Copies.of([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+    return Router(ANALYZER.profile, matchers, keys, word_hashes(keys), offsets_of(versions), routes, weights, none)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_kernel_visits_as_its_plain_twin(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    matchers, keys = int(generator.integers(1, 40)), 12
-    routes = from_rows([np.flatnonzero(generator.random(matchers) < 0.3).tolist() for _ in range(keys)])
-    terms = from_rows([np.flatnonzero(generator.random(keys) < share).tolist() for share in (0, 0.1, 0.5, 1) * 5])
-    found = Csr(*_visits(terms, routes, np.full(matchers, -1, np.int64)))
-    assert [found.row(post).tolist() for post in range(found.rows)] == plain_visits(terms, routes)
+    matchers = int(generator.integers(1, 40))
+    versions = generator.integers(1, 4, 12).tolist()
+    routes = from_rows([np.flatnonzero(generator.random(matchers) < 0.3).tolist() for _ in range(sum(versions))])
+    terms = from_rows([np.flatnonzero(generator.random(12) < share).tolist() for share in (0, 0.1, 0.5, 1) * 5])
+    posts = generator.integers(0, 2**63, terms.rows).astype(np.uint64)
+    router = any_router(routes, versions, matchers)
+    found = router.route_read(terms, posts)
+    rows = [
+        list(
+            zip(
+                *(column[begin:end].tolist() for column in (found.matchers.values, found.keys, found.subscriptions)),
+                strict=True,
+            )
+        )
+        for begin, end in pairwise(found.matchers.offsets.tolist())
+    ]
+    assert rows == plain_visits(terms, router, posts)
 
 
 def test_the_kernel_has_room_when_every_key_leads_everywhere() -> None:
-    routes, terms = from_rows([range(4096)] * 3), from_rows([[0, 1, 2]] * 3)
-    found = Csr(*_visits(terms, routes, np.full(4096, -1, np.int64)))
-    assert found.offsets.tolist() == [0, 4096, 8192, 12288]
+    found = any_router(from_rows([range(4096)] * 3), [1, 1, 1], 4096).route_read(from_rows([[0, 1, 2]] * 3))
+    assert found.matchers.offsets.tolist() == [0, 4096, 8192, 12288]
 
 
 def test_an_opened_router_is_mapped_and_routes_alike(tmp_path: Path) -> None:

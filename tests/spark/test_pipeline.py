@@ -1,18 +1,22 @@
 """The stages and the job on real Spark, compared with matching that knows nothing of either."""
 
+import json
 import os
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import tidegate
 from tests.spark.oracle import Pair, pairs_of
+from tests.spark.plans import publish
 from tidegate.errors import ConfigError
 from tidegate.query.parse import parse
 from tidegate.query.semantics import PostView, satisfies
@@ -27,7 +31,7 @@ from tidegate.text.analyzer import Analyzer
 from tidegate.workload.posts import posts as generated_posts
 from tidegate.workload.searches import saved_searches
 
-PLANS = ("replicate", "hash:1", "hash:3", "hash:8")
+PLANS = ["replicate", "hash:1", "hash:3", "hash:8", "salb:4", "salb:3:anycast", "headtail:3"]
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +105,7 @@ def forget_last_batch(checkpoint: Path) -> None:
 def test_every_plan_matches_a_batch_as_the_oracle_does(
     spark: SparkSession, store: Store, queries: dict[str, str], posts: pa.Table, plan: str
 ) -> None:
-    store.publish(Plan.parse(plan))
+    publish(store, plan, posts, head=20)
     assert pairs(tidegate.match(spark.createDataFrame(posts).repartition(3), store)) == pairs_of(queries, posts)
 
 
@@ -145,7 +149,7 @@ def test_a_match_names_its_subscriber_and_keeps_the_whole_post(spark: SparkSessi
     rest = F.array(F.struct(F.lit(1).alias("width"), F.lit("a.png").alias("name")))
     frame = spark.createDataFrame(stormy("1")).withColumn("pictures", rest).withColumn("seen", F.lit(None).cast("date"))
     for plan in PLANS:
-        storms.publish(Plan.parse(plan))
+        publish(storms, plan, stormy("1"))
         matches = tidegate.match(frame, storms)
         assert matches.columns == ["id", "text", "pictures", "seen", "subscription", "subscriber"]
         assert [tuple(row) for row in matches.collect()] == [(*frame.collect()[0], "storms", "ana")]
@@ -195,6 +199,14 @@ def test_columns_may_have_other_names(
         ("text string", {}, "posts have no column 'id'"),
         ("id string, text string", {"lat": "north"}, "posts have no column 'north'"),
         ("id string, text binary", {}, "column 'text' is of type binary: string is needed; cast it first"),
+        ("id string, text string, lat boolean, lon double", {}, "'lat' is of type boolean: double is needed; cast it"),
+        ("id string, text string, lat struct<x: int>", {}, "'lat' is of type struct<x:int>.*or rename it if it is"),
+        ("id string, text string, author struct<n: string>", {}, "'author' is of type struct<n:string>: string is"),
+        (
+            "id string, text string, tongue array<string>",
+            {"lang": "tongue"},
+            "column 'tongue' is of type array<string>",
+        ),
         ("id string, text string", {"carry": ["mood"]}, "carry names 'mood': the posts' columns are id, text"),
         ("id string, text string, subscriber string", {}, "posts have a column 'subscriber'.*rename it first"),
         ("id string, text string, Subscription string", {}, "posts have a column 'Subscription'.*rename it first"),
@@ -209,6 +221,15 @@ def test_posts_that_do_not_fit_are_refused_before_anything_runs(
 ) -> None:
     with pytest.raises(ConfigError, match=complaint):
         tidegate.match(spark.createDataFrame([], columns), storms, **options)  # type: ignore[arg-type]
+
+
+def test_numbers_may_be_texts_and_ids_and_accounts_may_be_numbers(spark: SparkSession, tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store")
+    store.subscribe("ana", "from:12 in:(0,40,10,50)", id="here")
+    columns = "id bigint, text string, author int, lang void, lat string, lon decimal(5,2)"
+    rows = [(7, "A storm", 12, None, "41.5", Decimal("2.17")), (8, "A storm", 13, None, "41.5", Decimal("2.17"))]
+    matches = tidegate.match(spark.createDataFrame(rows, columns), store)
+    assert [(row.id, row.subscription) for row in matches.collect()] == [(7, "here")]
 
 
 def test_posts_that_cannot_be_matched_are_set_aside_with_their_reasons(spark: SparkSession, storms: Store) -> None:
@@ -281,6 +302,25 @@ def test_a_job_reports_what_each_batch_came_to(
         assert counts.candidates >= 600
         assert set(counts.loads) <= set(range(4))
         assert sum(counts.loads.values()) == counts.visits + counts.candidates
+
+
+def test_a_replay_in_other_partitions_sets_each_bad_post_aside_once(
+    spark: SparkSession, storms: Store, tmp_path: Path
+) -> None:
+    nameless = pa.table({"id": pa.nulls(40, pa.string()), "text": [f"storm {n}" for n in range(40)]})
+    stream = read_posts(spark, files(tmp_path / "posts", stormy("1"), nameless))
+
+    def die(matches: DataFrame, batch: int) -> None:
+        matches.collect()
+        if batch == 1:
+            raise RuntimeError("the driver dies")
+
+    with pytest.raises(StreamingQueryException, match="the driver dies"):
+        run(stream.repartition(7), storms, HookSink(die), tmp_path / "checkpoint")
+    assert DeadLetters(storms.beside).count() == 40
+    run(stream.coalesce(1), storms, sink_at(f"json:{tmp_path}/matches"), tmp_path / "checkpoint")
+    letters = [json.loads(post)["text"] for post in DeadLetters(storms.beside).read().column("post").to_pylist()]
+    assert sorted(letters) == sorted(nameless.column("text").to_pylist())
 
 
 @pytest.mark.parametrize("kind", ["delta", "parquet", "json"])

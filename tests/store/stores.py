@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
 
 from tidegate.query.semantics import PostView
+from tidegate.route.placement import HEAD
 from tidegate.route.plan import Plan
+from tidegate.store.standing import Part
 from tidegate.store.store import Store
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -21,26 +23,34 @@ def posts_table(views: Sequence[PostView]) -> pa.Table:
 
 def matches(store: Store, version: int, plan: Plan, posts: pa.Table) -> list[tuple[int, str]]:
     """All matches (post, subscription) at a version, each post seen only by the matchers it is routed to."""
+    if "id" not in posts.schema.names:
+        posts = posts.append_column("id", pa.array(range(posts.num_rows)))
     opener = store.opener
-    routed = [router.route(posts) for router in opener.routers(version, plan)] if plan.partitions else []
-    return sorted(
-        (post, part.compiled.subscription_id(number))
-        for matcher in range(plan.matchers)
-        for part in opener.standing(version, plan, matcher).match(posts)
-        for post in range(posts.num_rows)
-        for number in part.subscriptions.row(post)
-        if not plan.partitions or any(matcher in routes.row(post) for routes in routed)
-    )
+    if not plan.partitions:
+        return sorted(_pairs(opener.standing(version, plan).match(posts)))
+    visits, head = opener.routing(version, plan).route(posts)
+    found = list(_pairs(head))
+    for matcher in range(plan.matchers):
+        at_matcher = _pairs(opener.standing(version, plan, matcher).match(posts))
+        found += [(post, id_) for post, id_ in at_matcher if matcher in visits.matchers.row(post)]
+    return sorted(found)
+
+
+def _pairs(parts: Iterable[Part]) -> Iterator[tuple[int, str]]:
+    for part in parts:
+        for post in range(part.subscriptions.rows):
+            yield from ((post, part.compiled.subscription_id(number)) for number in part.subscriptions.row(post))
 
 
 def compiled_ids(store: Store, version: int, plan: Plan) -> list[str]:
     """The subscriptions that all matchers of a version hold together, each as often as it is held."""
-    levels = [level for m in range(plan.matchers) for level in store.opener.standing(version, plan, m).levels]
+    matchers = [*range(plan.matchers), HEAD]
+    levels = [level for m in matchers for level in store.opener.standing(version, plan, m).levels]
     return sorted(
-        compiled.subscription_id(number)
-        for compiled, _, alive in levels
-        for number in range(len(compiled))
-        if alive is None or alive[number]
+        held.compiled.subscription_id(number)
+        for held in levels
+        for number in range(len(held.compiled))
+        if held.alive is None or held.alive[number]
     )
 
 

@@ -22,9 +22,9 @@ def test_the_plan_published_last_is_the_newest_and_the_others_stay(store: Store)
 
 def test_plans_published_at_the_same_time_have_versions_of_their_own(store: Store) -> None:
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda n: Plans(store.beside).publish(Plan.hash(n)), range(1, 13)))
+        made = list(pool.map(lambda n: Plans(store.beside, store.files).publish(Plan.hash(n)), range(1, 13)))
     assert sorted(plan.version for plan in made) == list(range(1, 13))
-    assert all(Plans(store.beside).at(plan.version) == plan for plan in made)
+    assert all(Plans(store.beside, store.files).at(plan.version) == plan for plan in made)
 
 
 def test_a_plan_that_is_not_there_is_named(store: Store) -> None:

@@ -1,7 +1,7 @@
 """The processes of a scene, to be killed: `python -m tests.survival.job ROLE FOLDER …`.
 
-`match` is the main job, from the microblog or from files to a sink; `change` subscribes and unsubscribes all the time;
-`tidy` does the store's upkeep all the time. All they know of each other is the folder.
+`match` is the main job, from the microblog or from files to a sink; `change` subscribes and unsubscribes all the time,
+`replan` publishes other plans, and `tidy` does the store's upkeep. All they know of each other is the folder.
 """
 
 import argparse
@@ -10,12 +10,15 @@ import random
 import signal
 import threading
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from tests.spark.plans import publish
 from tidegate.spark.run import Settings, start
 from tidegate.spark.session import local_session
 from tidegate.spark.sinks import Sink, sink_at
@@ -80,6 +83,17 @@ def change(folder: Path, seed: int) -> None:
         note(folder / "changes.jsonl", {"version": applied.version, "queries": queries})
 
 
+def replan(folder: Path) -> None:
+    """Publish one plan after the other, also with other numbers of matchers, and note each."""
+    store = Store.open(folder / "store", create=False)
+    posts = pa.concat_tables(pq.read_table(file, columns=["text"]) for file in sorted((folder / "posts").iterdir())[:4])
+    ended = _ended()
+    for text in cycle(("hash:3", "salb:4", "headtail:2", "replicate", "salb:2:anycast", "headtail:5")):
+        note(folder / "plans.jsonl", {"plan": text, "version": publish(store, text, posts, head=30).version})
+        if ended.wait(1.5):
+            break
+
+
 def tidy(folder: Path) -> None:
     """Compile, merge, fold and remove whatever there is to tidy, and note what was done."""
     upkeep = Upkeep(
@@ -100,7 +114,7 @@ def _ended() -> threading.Event:
 
 def main() -> None:
     """Play a role."""
-    roles: dict[str, Callable[..., None]] = {"match": match, "change": change, "tidy": tidy}
+    roles: dict[str, Callable[..., None]] = {"match": match, "change": change, "replan": replan, "tidy": tidy}
     parser = argparse.ArgumentParser()
     chosen = parser.add_subparsers(dest="role", required=True)
     commands = {name: chosen.add_parser(name) for name in roles}

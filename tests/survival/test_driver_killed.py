@@ -9,7 +9,6 @@ import pytest
 
 from tests.survival.process import Process
 from tests.survival.scene import Scene
-from tidegate.route.plan import Plan
 
 Mortal = Callable[[Process], Process]
 
@@ -24,21 +23,24 @@ def see_a_batch_begin(scene: Scene, job: Process) -> float:
 
 
 def kill_again_and_again(scene: Scene, mortal: Mortal, times: int, seed: int) -> None:
-    """Kill the job `times` times, each time in one of its first batches since it was started; then let it end."""
+    """Kill the job in mid-batch `times` times, in one of its first batches since it was started; then let it end."""
     generator = random.Random(seed)
-    hits = 0
-    for _ in range(times):
+    kills = hits = 0
+    while hits < times:
+        assert kills < 2 * times, f"seed {seed}: only {hits} of {kills} kills were in mid-batch"
         job, begun = mortal(scene.job()), time.monotonic()
         batches = generator.randint(1, 3)
         took = [see_a_batch_begin(scene, job) for _ in range(batches)]
         # A batch takes about as long as the one before it; but a first one, with all its warming up, says nothing.
         pause = generator.random() * (took[-1] if batches == 3 else 0.3)
         time.sleep(pause)
+        # A moment between two batches becomes the first of the next one: its offsets are noted, and it has no pin yet.
+        job.wait_until(scene.is_mid_batch)
         job.kill()
-        hits += scene.is_mid_batch()
-        print(f"killed after {time.monotonic() - begun:.1f} s, {pause:.2f} s into its batch {batches}")
-    print(f"seed {seed}: {hits} of {times} kills were in mid-batch")
-    assert hits >= times // 2
+        # The batch may have ended between that look and the kill, and then it is tried again.
+        kills, hits = kills + 1, hits + scene.is_mid_batch()
+        print(f"killed after {time.monotonic() - begun:.1f} s, {pause:.2f} s after its batch {batches} began")
+    print(f"seed {seed}: {hits} of {kills} kills were in mid-batch")
     mortal(scene.job()).wait(300)
 
 
@@ -54,23 +56,27 @@ def test_kills_leave_no_half_written_folder_of_files(tmp_path: Path, mortal: Mor
     scene.assert_exact()
 
 
-def test_kills_while_subscriptions_are_added_and_removed(tmp_path: Path, mortal: Mortal) -> None:
-    scene = Scene.made(tmp_path, batches=15)
-    scene.store.publish(Plan.hash(3))
-    changes = mortal(scene.role("change", "--seed", "3"))
+def test_ten_kills_while_subscriptions_are_added_and_removed_and_plans_swapped(tmp_path: Path, mortal: Mortal) -> None:
+    scene = Scene.made(tmp_path, batches=35)
+    changes, plans = mortal(scene.role("change", "--seed", "3")), mortal(scene.role("replan"))
     changes.wait_until(lambda: len(scene.notes("changes")) > 0)
-    kill_again_and_again(scene, mortal, times=3, seed=3)
+    plans.wait_until(lambda: len(scene.notes("plans")) > 0)
+    kill_again_and_again(scene, mortal, times=10, seed=3)
     changes.terminate()
+    plans.terminate()
     pinned = {note["store"] for note in scene.notes("pins")}
     assert len(pinned) > 5, "subscriptions were to change between batches"
+    kinds = {note["version"]: note["plan"] for note in scene.notes("plans")}
+    followed = {kinds.get(note["plan"]) for note in scene.notes("pins")}
+    assert len(followed) > 3, f"batches were to follow plans of many kinds, and followed {followed}"
     scene.assert_exact()
 
 
-def test_kills_while_the_store_is_compacted(tmp_path: Path, mortal: Mortal) -> None:
-    scene = Scene.made(tmp_path, batches=15)
+def test_ten_kills_while_the_store_is_compacted(tmp_path: Path, mortal: Mortal) -> None:
+    scene = Scene.made(tmp_path, batches=35)
     changes, upkeep = mortal(scene.role("change", "--seed", "4")), mortal(scene.role("tidy"))
     upkeep.wait_until(lambda: len(scene.notes("tidied")) > 0)
-    kill_again_and_again(scene, mortal, times=3, seed=4)
+    kill_again_and_again(scene, mortal, times=10, seed=4)
     changes.terminate()
     upkeep.terminate()
     rounds = scene.notes("tidied")

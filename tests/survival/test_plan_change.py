@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark.oracle import Pair, pairs_of
-from tidegate.route.plan import Plan
+from tests.spark.plans import publish
 from tidegate.spark.run import Settings, run_id, start
 from tidegate.spark.sinks import HookSink
 from tidegate.spark.sources.posts import read_posts
@@ -15,7 +15,7 @@ from tidegate.store.store import Store
 from tidegate.workload.posts import posts as generated_posts
 from tidegate.workload.searches import saved_searches
 
-PLANS = ("hash:3", "hash:5", "replicate", "hash:2")
+PLANS = ("hash:3", "salb:5", "replicate", "headtail:4", "headtail:2")
 BATCH = 200
 
 
@@ -35,7 +35,7 @@ def test_a_new_plan_is_followed_from_the_next_batch_without_a_match_lost_or_doub
     def hook(matches: DataFrame, batch: int) -> None:
         found.extend((str(row.id), row.subscription) for row in matches.collect())
         for plan in PLANS[batch : batch + 1]:
-            store.publish(Plan.parse(plan))
+            publish(store, plan, posts, head=10)
 
     settings = Settings(str(tmp_path / "checkpoint"), once=True, carry=())
     stream = read_posts(spark, f"parquet:{tmp_path}/posts?maxFilesPerTrigger=1")

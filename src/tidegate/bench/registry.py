@@ -8,12 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.bench import index, pipeline, text
-from tidegate.bench.report import Report, Scale, scale_named
+from tidegate.bench import index, pipeline, shed, text
+from tidegate.bench.report import Report, scale_named
 from tidegate.bench.stored import check_stored
 from tidegate.errors import ConfigError
 
-Run = Callable[[Scale, int, Path | None], Report]
+Run = Callable[..., Report]
+"""Called with a scale, a seed, and a file of posts or None; and with `plans` if it takes them."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,14 @@ class Bench:
     shows_progress: bool = False
     needs: tuple[str, ...] = ()
     """Modules of the extra `bench` that it imports."""
+    takes_plans: bool = False
 
 
 BENCHES = {
     "text": Bench(text.run),
     "index": Bench(index.run, index.plot, shows_progress=True, needs=("duckdb", "perq")),
-    "pipeline": Bench(pipeline.run, shows_progress=True, needs=("duckdb",)),
+    "pipeline": Bench(pipeline.run, shows_progress=True, needs=("duckdb",), takes_plans=True),
+    "shed": Bench(shed.run, shed.plot),
 }
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -44,6 +47,7 @@ def run_bench(
     json_path: Path | None = None,
     plot_path: Path | None = None,
     posts: Path | None = None,
+    plans: tuple[str, ...] = (),
 ) -> Report:
     """Run the benchmark called `name`, print its tables, and write what was asked for."""
     if name not in BENCHES:
@@ -51,12 +55,14 @@ def run_bench(
     bench = BENCHES[name]
     size = scale_named(scale)
     _check_paths(name, bench, json_path, plot_path, posts)
+    if plans and not bench.takes_plans:
+        raise ConfigError(f"benchmark {name!r} does not choose between plans: leave --plan out")
     needed = (*bench.needs, *(("matplotlib",) if plot_path else ()))
     missing = [module for module in needed if find_spec(module) is None]
     if missing:
         raise ConfigError(f"benchmark {name!r} needs {', '.join(missing)}: pip install 'tidegate[bench]'")
     with nullcontext() if bench.shows_progress else Console(stderr=True).status(f"benchmark {name}, scale {scale}"):
-        report = bench.run(size, seed, posts)
+        report = bench.run(size, seed, posts, **({"plans": plans} if plans else {}))
     report.show(console)
     if json_path is not None:
         report.write_json(json_path)

@@ -70,19 +70,23 @@ def explain(
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark: text, index or pipeline.")],
+    name: Annotated[str, typer.Argument(help="Which benchmark: text, index, pipeline, route, drift or shed.")],
     scale: Annotated[str, typer.Option(help="small (within a minute), paper or max.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything generated.")] = 1,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the figures to this file.")] = None,
     posts: Annotated[Path | None, typer.Option(help="Real posts (Parquet with a column text).")] = None,
+    plan: Annotated[
+        str | None, typer.Option(help="Kinds of plans to run on Spark (pipeline), as in: hash,salb,headtail.")
+    ] = None,
 ) -> None:
     """Run a benchmark: the papers' figures beside ours, answers checked while they are timed."""
     from tidegate.bench.registry import run_bench
 
     # Tables have many columns: only a terminal is a reason to squeeze them.
     console = Console(width=None if sys.stdout.isatty() else 160)
-    run_bench(console, name, scale, seed, json_path=json, plot_path=plot, posts=posts)
+    plans = () if plan is None else tuple(kind.strip() for kind in plan.split(","))
+    run_bench(console, name, scale, seed, json_path=json, plot_path=plot, posts=posts, plans=plans)
 
 
 @app.command()
@@ -93,7 +97,25 @@ def run(
     checkpoint: Annotated[str | None, typer.Option(help="Where to keep how far the job is; beside the store.")] = None,
     trigger: Annotated[str, typer.Option(help="How often a batch starts, as in 500ms; 0: without a pause.")] = "1s",
     once: Annotated[bool, typer.Option("--once", help="Take the posts that are there, and end.")] = False,
-    plan: Annotated[str | None, typer.Option(help="How matching is spread: replicate, or hash:N.")] = None,
+    plan: Annotated[
+        str | None, typer.Option(help="How matching is spread: replicate, hash:N, or learned: salb:N, headtail:N, ….")
+    ] = None,
+    train: Annotated[
+        int, typer.Option(min=100, help="A plan that is learned is learned from so many posts.")
+    ] = 100_000,
+    relearn_every: Annotated[str | None, typer.Option(help="Learn the plan anew so often, as in 12h; never.")] = None,
+    relearn_decay: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="Learn it anew when spread times imbalance has grown by this share, as in 0.2."),
+    ] = None,
+    shed_beyond: Annotated[
+        int | None, typer.Option(min=1, help="Give up the least promising visits when more posts (or files) wait.")
+    ] = None,
+    shed_from: Annotated[
+        float,
+        typer.Option(min=1, help="Matchers a post may visit at the first of eight levels; one at the last."),
+    ] = 7.0,
+    shed_by: Annotated[str, typer.Option(help="What promises: subscriptions, or consensus.")] = "subscriptions",
     id: Annotated[str, typer.Option(help="The column with a post's id.")] = "id",  # noqa: A002
     text: Annotated[str, typer.Option(help="The column with its text.")] = "text",
     author: Annotated[str | None, typer.Option(help="The column with its author.")] = None,
@@ -114,6 +136,7 @@ def run(
     from tidegate.route.plan import Plan
     from tidegate.spark.columns import Columns
     from tidegate.spark.job import Job, usual_checkpoint
+    from tidegate.spark.relearning import Schedule
     from tidegate.spark.run import Settings
 
     opened = subscription_commands.existing_store(store)
@@ -123,6 +146,9 @@ def run(
         once,
         Columns(id, text, author, lang, lat, lon),
         None if carry is None else tuple(name.strip() for name in carry.split(",")),
+        shed_beyond=shed_beyond,
+        shed_from=shed_from,
+        shed_by=running.shedding(shed_by),
     )
     job = Job(
         posts,
@@ -131,11 +157,61 @@ def run(
         settings,
         schema,
         None if plan is None else Plan.parse(plan),
+        Schedule(train, None if relearn_every is None else running.seconds(relearn_every), relearn_decay),
         {"spark.master": master, **running.settings(conf or ())},
         metrics_port or None,
         for_,
     )
     running.run(Console(), job)
+
+
+@app.command()
+def learn(
+    posts: Annotated[
+        str, typer.Option(help="The history of the stream, as in: parquet:posts/, kafka://HOST:PORT/TOPIC.")
+    ],
+    store: Annotated[str, _STORE] = "subscriptions",
+    matchers: Annotated[int, typer.Option(min=1, max=4096, help="The matchers (cores) that the plan is for.")] = 8,
+    plan: Annotated[
+        str, typer.Option(help="What to learn: replicate, hash, salb, refined, headtail, …; auto: the best of them.")
+    ] = "auto",
+    sample: Annotated[int, typer.Option(min=10, help="So many posts are drawn from the history.")] = 1_000_000,
+    per_host: Annotated[int, typer.Option(min=1, help="The matchers of one host, which share its memory.")] = 8,
+    host_memory: Annotated[
+        float | None, typer.Option(min=0.001, help="Memory of a host for subscriptions, in GB; without it, any.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what was chosen, from what, and why.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Learn, but do not publish the plan.")] = False,
+    id: Annotated[str, typer.Option(help="The column with a post's id.")] = "id",  # noqa: A002
+    text: Annotated[str, typer.Option(help="The column with its text.")] = "text",
+    author: Annotated[str | None, typer.Option(help="The column with its author.")] = None,
+    lang: Annotated[str | None, typer.Option(help="The column with its language.")] = None,
+    lat: Annotated[str | None, typer.Option(help="The column with its degrees north.")] = None,
+    lon: Annotated[str | None, typer.Option(help="The column with its degrees east.")] = None,
+    schema: Annotated[str | None, typer.Option(help="The columns of posts, as in: 'id string, text string'.")] = None,
+    master: Annotated[str, typer.Option(help="Where Spark runs, as in: local[4], spark://HOST:PORT.")] = "local[*]",
+    conf: Annotated[list[str] | None, typer.Option(help="A setting of Spark, name=value; any number.")] = None,
+) -> None:
+    """Learn from posts where words and subscriptions should live, and let jobs follow that plan."""
+    from tidegate.cli import learning, running
+    from tidegate.route.costs import Cluster
+    from tidegate.spark.columns import Columns
+    from tidegate.spark.learning import Lesson
+
+    cluster = Cluster(matchers, per_host, float("inf") if host_memory is None else host_memory * 1e9)
+    learning.learn(
+        Console(width=None if sys.stdout.isatty() else 160),
+        learning.Learning(
+            posts,
+            schema,
+            Columns(id, text, author, lang, lat, lon),
+            subscription_commands.existing_store(store),
+            Lesson(cluster, learning.wanted_plan(plan, matchers), sample),
+            {"spark.master": master, **running.settings(conf or ())},
+            not dry_run,
+            explain,
+        ),
+    )
 
 
 @app.command()

@@ -4,12 +4,14 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import get_args
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
 from tidegate.errors import ConfigError
+from tidegate.route.shedding import By
 from tidegate.spark.job import Job, run_job
 from tidegate.spark.metrics import Figures
 
@@ -40,6 +42,14 @@ def seconds(text: str) -> float:
     if written is None:
         raise ConfigError(f"{text!r} is no time: write a number and one of {', '.join(_UNITS)}, as in 500ms")
     return float(written[1]) * _UNITS[written[2] or "s"]
+
+
+def shedding(text: str) -> By:
+    """Read by what visits are judged when some are given up."""
+    for by in get_args(By):
+        if text == by:
+            return by  # type: ignore[no-any-return]
+    raise ConfigError(f"no shedding goes by {text!r}: choose one of {', '.join(get_args(By))}")
 
 
 def settings(pairs: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Reading posts once for several sets of compiled subscriptions, each with a vocabulary of its own.
+"""Reading posts once for several sets of subscriptions, each with a vocabulary of its own.
 
 Reading text costs more than matching it against a small set: a store with a main level and a tail must not do it twice.
 """
@@ -11,7 +11,6 @@ import pyarrow as pa
 from numba import njit
 
 from tidegate.csr import Csr, Int32
-from tidegate.index.compiled import Compiled
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.posts import Posts, read_posts
@@ -32,7 +31,7 @@ class View(NamedTuple):
     def __call__(self, posts: Posts) -> Posts:
         """Return the posts in its own ids."""
         surfaces = posts.surfaces and Csr(posts.surfaces.offsets, _mapped(posts.surfaces.values, self.surfaces))
-        return replace(posts, terms=_kept(posts.terms, self.terms), surfaces=surfaces)
+        return replace(posts, terms=kept(posts.terms, self.terms), surfaces=surfaces)
 
 
 class CommonReading:
@@ -44,12 +43,12 @@ class CommonReading:
         self._lexicon = Lexicon(Analyzer(profile))
         self._sequences = False
 
-    def add(self, compiled: Compiled) -> View:
-        """Read for one more set from now on; return how it sees what is read."""
-        terms = self._lexicon.add_terms(compiled.terms.to_pylist())
-        surfaces = np.array([self._lexicon.surface_id(word) for word in compiled.surfaces.to_pylist()], np.int32)
-        self._sequences |= len(surfaces) > 0
-        return View.of(terms, surfaces)
+    def add(self, terms: pa.LargeStringArray, surfaces: pa.LargeStringArray | None = None) -> View:
+        """Read for one more set from now on, by its terms and surface forms; return how it sees what is read."""
+        term_ids = self._lexicon.add_terms(terms.to_pylist())
+        words = [] if surfaces is None else surfaces.to_pylist()
+        self._sequences |= len(words) > 0
+        return View.of(term_ids, np.array([self._lexicon.surface_id(word) for word in words], np.int32))
 
     def read(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Posts:
         """Read posts, named as for `read_posts`, into common ids."""
@@ -63,7 +62,7 @@ def _inverse(common: Int32) -> Int32:
 
 
 @njit(cache=True, nogil=True)
-def _kept(terms: Csr, own: Int32) -> Csr:
+def kept(terms: Csr, own: Int32) -> Csr:
     """Replace ids by a set's own, and leave out those it does not have."""
     offsets = np.zeros_like(terms.offsets)
     values = np.empty_like(terms.values)

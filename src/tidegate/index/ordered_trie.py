@@ -34,6 +34,27 @@ class TrieArrays(NamedTuple):
     labels: Int32
 
 
+class CodedSets(NamedTuple):
+    """Sets in the order in which a trie grows."""
+
+    codes: Int32
+    """Code of every term rank."""
+    sets: TermSets
+    """Of codes."""
+    numbers: Int32
+    """By row: the set's number among those that were coded."""
+
+
+def coded_sets(sets: TermSets, positions: Int32 | None = None) -> CodedSets:
+    """Code the sets for a trie that takes their terms in the order of `positions` (default: that of their ids)."""
+    n = sets.n_terms
+    codes = np.arange(n - 1, -1, -1, dtype=np.int32) if positions is None else (n - 1 - positions).astype(np.int32)
+    coded, rows = distinct_sets(Csr(sets.terms.offsets, codes[sets.terms.values]), n)
+    numbers = np.empty(sets.rows, np.int32)
+    numbers[rows] = np.arange(sets.rows, dtype=np.int32)
+    return CodedSets(codes, coded, numbers)
+
+
 class OrderedTrie(Index):
     """Regular ordered trie: a node per distinct beginning of a set. Visits just the nodes whose terms the item has."""
 
@@ -42,17 +63,12 @@ class OrderedTrie(Index):
     @classmethod
     def build(cls, sets: TermSets, positions: Int32 | None = None) -> Self:
         """Build the trie with the terms of a set taken in the order of `positions` (default: most frequent first)."""
-        n = sets.n_terms
-        codes = np.arange(n - 1, -1, -1, dtype=np.int32) if positions is None else (n - 1 - positions).astype(np.int32)
-        coded, numbers = distinct_sets(Csr(sets.terms.offsets, codes[sets.terms.values]), n)
-        original = np.empty(sets.rows, np.int32)
-        original[numbers] = np.arange(sets.rows, dtype=np.int32)
-        return cls(cls._arrays(coded, codes, original)._asdict(), n)
+        return cls(cls._arrays(coded_sets(sets, positions))._asdict(), sets.n_terms)
 
     @classmethod
-    def _arrays(cls, coded: TermSets, codes: Int32, numbers: Int32) -> TrieArrays:
-        roots, terms, children, ends = _grow(coded.terms, coded.n_terms, numbers)
-        return TrieArrays(codes, roots, terms, children, ends, np.empty(0, np.int32), np.empty(0, np.int32))
+    def _arrays(cls, coded: CodedSets) -> TrieArrays:
+        roots, terms, children, ends = grow(coded.sets.terms, coded.sets.n_terms, coded.numbers)
+        return TrieArrays(coded.codes, roots, terms, children, ends, np.empty(0, np.int32), np.empty(0, np.int32))
 
     @property
     def nodes(self) -> int:
@@ -71,8 +87,8 @@ class PatriciaTrie(OrderedTrie):
     name: ClassVar[str] = "patricia-trie"
 
     @classmethod
-    def _arrays(cls, coded: TermSets, codes: Int32, numbers: Int32) -> TrieArrays:
-        return TrieArrays(codes, *_compact(*_grow(coded.terms, coded.n_terms, numbers)))
+    def _arrays(cls, coded: CodedSets) -> TrieArrays:
+        return TrieArrays(coded.codes, *_compact(*grow(coded.sets.terms, coded.sets.n_terms, coded.numbers)))
 
 
 @njit(cache=True, nogil=True)
@@ -89,7 +105,7 @@ def _shared_prefix(terms: Csr, row: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _grow(terms: Csr, n_terms: int, set_numbers: Int32) -> Any:
+def grow(terms: Csr, n_terms: int, set_numbers: Int32) -> Any:
     """Return roots, terms, children and numbers of the trie of sorted rows: each new prefix is a new node."""
     n_sets = len(terms.offsets) - 1
     longest = np.int64(0)

@@ -5,11 +5,12 @@ from tidegate.index.brute_force import BruteForce
 from tidegate.index.contract import Index
 from tidegate.index.counting import Counting
 from tidegate.index.flat import Flat
+from tidegate.index.hashed_trie import HashedTrie
 from tidegate.index.ordered_trie import OrderedTrie, PatriciaTrie
 from tidegate.index.ranked_key import RankedKey
 
 INDEXES: dict[str, type[Index]] = {
-    index.name: index for index in (BruteForce, Counting, RankedKey, OrderedTrie, PatriciaTrie, Flat)
+    index.name: index for index in (BruteForce, Counting, RankedKey, OrderedTrie, PatriciaTrie, HashedTrie, Flat)
 }
 
 

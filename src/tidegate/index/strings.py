@@ -14,7 +14,8 @@ from tidegate.text.characters import Bytes
 def strings(values: Iterable[str | None]) -> pa.LargeStringArray:
     """Return the values, Arrow or not, as one Arrow array; `pa.ArrowException` if some are no text."""
     if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
+        # In this order: small strings put together could be too many bytes for their offsets.
+        return values.cast(pa.large_string()).combine_chunks()
     if isinstance(values, pa.Array):
         return values.cast(pa.large_string())
     return pa.array(list(values), pa.large_string())

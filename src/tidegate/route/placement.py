@@ -1,82 +1,208 @@
-"""Placement: at which matcher every query lives, and to which matchers a word leads (S³-TM's word ownership).
+"""Placement: at which matchers every query lives, and to which matchers a word leads (S³-TM, sections 4 and 5.1).
 
-Words are owned by hash, before anything is learned from the stream. A query lives at exactly one matcher, so that
-what the matchers find is simply put together: no match is found twice.
+A query lives at one matcher, so that what the matchers find is simply put together; where only hot words, those with
+several versions, lead to a query, there are copies of it, and `Copies` says which one counts for a post.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.query.conjunction import Query
+from tidegate.route.anycast import random_anycast
+from tidegate.route.copies import Copies
+from tidegate.route.lasp import Lasp
+from tidegate.route.ownership import owner
 from tidegate.route.plan import Plan
+from tidegate.route.word_map import WordMap
+from tidegate.text.posts import HAS_PLACE
+
+HEAD = -1
+"""The number that stands for no matcher: queries of the head are answered where posts are routed."""
+
+Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Placement:
     """Where queries live, and the way there."""
 
-    homes: Int32
-    """By query: the matcher it lives at."""
+    homes: Csr
+    """By query: the matchers it lives at, rising; `HEAD` alone for a query of the head."""
     keys: list[str]
     """The terms that lead anywhere, in alphabetical order."""
+    slots: Int64
+    """Key `k` has the routes `slots[k]` to `slots[k + 1]`: one, or one for each version, of which a post draws one."""
     routes: Csr
-    """By key: the matchers a post that holds it must visit, rising."""
+    """The matchers to visit, rising."""
+    weights: Int64
+    """By entry of `routes`: how many subscriptions a key leads to at the matcher."""
+    copies: Copies
     matchers: int
 
 
-def owner(term: str, matchers: int) -> int:
-    """Return the matcher that owns a term: the same in every process, on every machine, in every version.
+def place(queries: Sequence[Query], plan: Plan, words: WordMap | None = None, asking: Int64 | None = None) -> Placement:
+    """Find homes for every query, so that a post which visits the routes of its terms reaches all it satisfies.
 
-    Python's own hash is salted anew in each process. CRC-32 is a standard, one call, and its remainder spreads words,
-    names and numbered tags as evenly as chance would.
+    Every conjunction has a key, one of its positive terms, and the key leads to the query's home. Proof: a post that
+    satisfies a query satisfies one of its conjunctions, hence holds that one's key. `words` is the map of a learned
+    plan; `asking` says how many subscriptions ask for each query.
 
-    >>> owner("storm", 16), owner("#eclipse", 16)
-    (5, 13)
+    Without LASP, whose state grows with every query, the order of the queries makes no difference.
     """
-    return crc32(term.encode()) % matchers
+    terms = _Terms(queries, plan, words)
+    in_head = terms.in_head(plan.head) if plan.kind == "headtail" else np.zeros(len(queries), np.bool_)
+    home_of = _home_of(terms, ~in_head, plan)
+    key_of = terms.keys(home_of)
+    led = ~in_head[terms.query_of]
+    query_of, key_of = terms.query_of[led], key_of[led]
+    used, key_of = np.unique(key_of, return_inverse=True)
+    versions = terms.owners.offsets[used + 1] - terms.owners.offsets[used]
+    slots = offsets_of(versions)
+    asked = np.ones(len(queries), np.int64) if asking is None else asking
+
+    regular = versions[key_of] == 1
+    # A regular key leads home; each version of a hot one leads to that version's owner.
+    hot = np.flatnonzero(~regular)
+    of_hot, owner_of_hot = _gathered(terms.owners, used[key_of[hot]])
+    version = np.arange(len(of_hot)) - np.repeat(offsets_of(versions[key_of[hot]])[:-1], versions[key_of[hot]])
+    query = np.concatenate([query_of[regular], query_of[hot][of_hot]])
+    slot = np.concatenate([slots[key_of[regular]], slots[key_of[hot]][of_hot] + version])
+    matcher = np.concatenate([home_of[query_of[regular]], owner_of_hot])
+    routes, weights = _routes(query, slot, matcher, asked, int(slots[-1]), plan.matchers)
+
+    head = np.flatnonzero(in_head)
+    homes = _rows(np.concatenate([query, head]), np.concatenate([matcher, np.full(len(head), HEAD)]), len(queries))
+    copies = Copies.of(queries, query_of[hot], key_of[hot], home_of)
+    return Placement(homes, [terms.words[i] for i in used], slots, routes, weights, copies, plan.matchers)
 
 
-def place(queries: Sequence[Query], plan: Plan) -> Placement:
-    """Find a home for every query, so that a post which visits the routes of its terms reaches all it satisfies.
+class _Terms:
+    """The terms of queries as numbers, in alphabetical order, and what is known of each."""
 
-    The key of a conjunction is the rarest of its positive terms (the fewest conjunctions have it), and a query lives
-    where most of its keys are owned. Each key leads to the homes of all queries that have it. Proof: a post that
-    satisfies a query satisfies one of its conjunctions, hence holds that one's key, which leads to the query's home.
+    def __init__(self, queries: Sequence[Query], plan: Plan, words: WordMap | None) -> None:
+        conjunctions = [conjunction for query in queries for conjunction in query.conjunctions]
+        self.query_of: Int64 = np.repeat(np.arange(len(queries)), [len(query.conjunctions) for query in queries])
+        self.words = sorted(set(chain.from_iterable(conjunction.positive for conjunction in conjunctions)))
+        numbers = {word: number for number, word in enumerate(self.words)}
+        values = [numbers[term] for conjunction in conjunctions for term in conjunction.positive]
+        self.sets = Csr(offsets_of([len(c.positive) for c in conjunctions]), np.array(values, np.int32))
+        self.owners = _hashed(self.words, plan.matchers) if words is None else words.owners_of(self.words)
+        count = np.bincount(values, minlength=len(self.words))
+        self._common = np.zeros_like(count) if words is None else _frequency(self.words, words)
+        self._words = words
+        # Rare in the stream, then rare among the queries, then first in the alphabet.
+        order = np.lexsort((np.arange(len(count)), count, self._common))
+        self.rank = np.empty(len(order), np.int64)
+        self.rank[order] = np.arange(len(order))
+        self.is_hot: Marks = np.diff(self.owners.offsets) > 1
 
-    The order of the queries makes no difference.
-    """
-    conjunctions = [conjunction for query in queries for conjunction in query.conjunctions]
-    count = Counter(chain.from_iterable(conjunction.positive for conjunction in conjunctions))
-    # Positive terms are sorted: among equally rare ones, the first in the alphabet is taken.
-    chosen = [min(conjunction.positive, key=count.__getitem__) for conjunction in conjunctions]
-    keys = sorted(set(chosen))
-    numbers = {key: number for number, key in enumerate(keys)}
-    key_of = np.fromiter(map(numbers.__getitem__, chosen), np.int64, len(chosen))
-    query_of = np.repeat(np.arange(len(queries)), [len(query.conjunctions) for query in queries])
-    owners = np.array([owner(key, plan.matchers) for key in keys], np.int64)
-    homes = _homes(query_of, key_of, owners, plan.matchers)
-    return Placement(homes, keys, _routes(key_of, homes[query_of], len(keys), plan.matchers), plan.matchers)
+    def in_head(self, head: int) -> Marks:
+        """By query: whether one of its conjunctions has a single term, or none that is outside of the head."""
+        frequency = np.empty(0, np.int64) if self._words is None else self._words.frequency
+        least = frequency[min(head, len(frequency)) - 1] if head and len(frequency) else np.iinfo(np.int64).max
+        rarest = self._best(np.ones(len(self.sets.values), np.bool_))
+        head_conjunction = (np.diff(self.sets.offsets) == 1) | (self._common[rarest] >= least)
+        return np.bincount(self.query_of, weights=head_conjunction, minlength=self._n_queries()) > 0
+
+    def keys(self, home_of: Int64) -> Int64:
+        """By conjunction: its key, the rarest term that its query's home owns, or else the rarest of all.
+
+        Hot words are keys only where there are no others.
+        """
+        terms = self.sets.values
+        of_conjunction = self.conjunctions()
+        one_owner = self.owners.values[self.owners.offsets[terms]]
+        at_home = ~self.is_hot[terms] & (one_owner == home_of[self.query_of[of_conjunction]])
+        return self._best(at_home)
+
+    def conjunctions(self) -> Int64:
+        """By entry of `sets`: its conjunction."""
+        return np.repeat(np.arange(self.sets.rows), np.diff(self.sets.offsets))
+
+    def rarest_keys(self) -> Int64:
+        """By conjunction: the rarest term that is not hot, or else the rarest hot one."""
+        return self._best(np.zeros(len(self.sets.values), np.bool_))
+
+    def _best(self, preferred: Marks) -> Int64:
+        """By conjunction: the term of least rank among the preferred, else among those not hot, else among all."""
+        terms = self.sets.values
+        n = len(self.words)
+        cost = self.rank[terms] + n * (~preferred).astype(np.int64) + n * self.is_hot[terms].astype(np.int64)
+        if not len(cost):
+            return np.empty(0, np.int64)
+        order = np.lexsort((cost, self.conjunctions()))
+        return terms[order[self.sets.offsets[:-1]]].astype(np.int64)
+
+    def _n_queries(self) -> int:
+        return int(self.query_of[-1]) + 1 if len(self.query_of) else 0
 
 
-def _homes(query_of: Int64, key_of: Int64, owners: Int64, matchers: int) -> Int32:
-    """Return for every query the matcher that owns most of its distinct keys, the lowest on ties."""
-    query, key, _ = _pairs(query_of, key_of, len(owners))
-    query, matcher, votes = _pairs(query, owners[key], matchers)
-    order = np.lexsort((-votes, query))  # stable: matchers rise within a query already
-    _, first = np.unique(query[order], return_index=True)
-    return matcher[order[first]].astype(np.int32)
+def _home_of(terms: _Terms, wanted: Marks, plan: Plan) -> Int64:
+    """By query: the one matcher that its regular keys lead to; -1 if it is not wanted or has no regular key."""
+    homes = np.full(len(wanted), -1, np.int64)
+    if plan.placement == "rarest":
+        keys = terms.rarest_keys()
+        voting = wanted[terms.query_of] & ~terms.is_hot[keys]
+        query, key, _ = _pairs(terms.query_of[voting], keys[voting], len(terms.words))
+        query, matcher, votes = _pairs(query, terms.owners.values[terms.owners.offsets[key]], plan.matchers)
+        order = np.lexsort((-votes, query))  # stable: matchers rise within a query already
+        query, first = np.unique(query[order], return_index=True)
+        homes[query] = matcher[order[first]]
+        return homes
+    # What decides is all terms of a query together; it stays off its hot words where it has others.
+    entry = np.flatnonzero(wanted[terms.query_of[terms.conjunctions()]])
+    query, term, _ = _pairs(terms.query_of[terms.conjunctions()[entry]], terms.sets.values[entry], len(terms.words))
+    rows, index = np.unique(query, return_index=True)
+    sets = Csr(np.append(index, len(query)).astype(np.int64), term.astype(np.int32))
+    if plan.placement == "anycast":
+        homes[rows] = random_anycast(sets, terms.owners, plan.matchers, seed=plan.version)
+    else:
+        homes[rows] = Lasp(terms.owners, plan.matchers).place(sets)
+    return homes
 
 
-def _routes(key_of: Int64, home_of: Int32, n_keys: int, matchers: int) -> Csr:
-    """Return for every key the distinct homes beside it."""
-    key, home, _ = _pairs(key_of, home_of, matchers)
-    return Csr(offsets_of(np.bincount(key, minlength=n_keys)), home.astype(np.int32))
+def _frequency(terms: list[str], words: WordMap) -> Int64:
+    """By term: in how many posts it is; in all of them, to be safe, for one that stands for words no sample lists."""
+    wide = np.fromiter((term[-1] == "*" or term[0] == "=" or term == HAS_PLACE for term in terms), np.bool_, len(terms))
+    frequency = words.frequency_of(terms)
+    return np.where(wide & (frequency == 0), max(words.posts, 1), frequency)
+
+
+def _hashed(words: list[str], matchers: int) -> Csr:
+    owners = np.array([owner(word, matchers) for word in words], np.int32)
+    return Csr(np.arange(len(words) + 1, dtype=np.int64), owners)
+
+
+def _gathered(rows: Csr, wanted: Int64) -> tuple[Int64, Int64]:
+    """The rows that are wanted, one after the other: by value which of them it is in, and the value."""
+    lengths = rows.offsets[wanted + 1] - rows.offsets[wanted]
+    of_row = np.repeat(np.arange(len(wanted)), lengths)
+    at = (
+        np.arange(len(of_row)) - np.repeat(offsets_of(lengths)[:-1], lengths) + np.repeat(rows.offsets[wanted], lengths)
+    )
+    return of_row, rows.values[at].astype(np.int64)
+
+
+def _routes(query: Int64, slot: Int64, matcher: Int64, asked: Int64, n_slots: int, matchers: int) -> tuple[Csr, Int64]:
+    """Return for every slot the distinct matchers it leads to, and how many subscriptions each has for it."""
+    # A query counts once for a key, however many of its conjunctions have it.
+    packed = np.unique(np.stack([slot, matcher, query]), axis=1) if len(query) else np.empty((3, 0), np.int64)
+    ways, way_of = np.unique(packed[0] * matchers + packed[1], return_inverse=True)
+    weights = np.bincount(way_of, weights=asked[packed[2]], minlength=len(ways)).astype(np.int64)
+    return _rows(ways // matchers, ways % matchers, n_slots), weights
+
+
+def _rows(row: Int64, value: Int64, n_rows: int) -> Csr:
+    """Return by row its distinct values, rising."""
+    low = int(value.min(initial=0))
+    span = int(value.max(initial=0)) - low + 1
+    row, value, _ = _pairs(row, value - low, span)
+    return Csr(offsets_of(np.bincount(row, minlength=n_rows)), (value + low).astype(np.int32))
 
 
 def _pairs(rows: Int64, values: Int64 | Int32, n_values: int) -> tuple[Int64, Int64, Int64]:

@@ -15,9 +15,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int64
+from tidegate.index.compiled import Compiled
 from tidegate.index.segment import read_segment, write_segment
 from tidegate.index.strings import read_strings, string_arrays, strings
+from tidegate.route.copies import Copies, Duty, Ways
+from tidegate.route.hot_words import Hashes, drawn, word_hashes
 from tidegate.route.placement import Placement
+from tidegate.route.visits import Visits
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.posts import read_posts
@@ -36,10 +40,10 @@ class Router:
     >>> from tidegate.route.plan import Plan
     >>> analyzer = Analyzer()
     >>> placement = place([parse("storm coast", analyzer), parse("eclipse", analyzer)], Plan.hash(16))
-    >>> placement.homes
+    >>> placement.homes.values
     array([2, 3], dtype=int32)
     >>> router = Router.build(placement, analyzer)
-    >>> router.route(pa.table({"text": ["Eclipse over the coast", "Storms"]}))
+    >>> router.route(pa.table({"text": ["Eclipse over the coast", "Storms"]})).matchers
     Csr(offsets=array([0, 2, 2]), values=array([2, 3], dtype=int32))
     """
 
@@ -47,33 +51,78 @@ class Router:
     matchers: int
     keys: pa.LargeStringArray
     """The terms that lead anywhere: the vocabulary, by id."""
+    hashes: Hashes
+    """By key."""
+    slots: Int64
+    """By key: its routes are `slots[k]` to `slots[k + 1]`, of which a post draws one."""
     routes: Csr
-    """By key: the matchers it leads to."""
+    """The matchers to visit."""
+    weights: Int64
+    """By entry of `routes`: how many subscriptions are reached."""
+    copies: Copies
 
     @classmethod
     def build(cls, placement: Placement, analyzer: Analyzer) -> Self:
         """Return the router to this placement of queries, which the analyzer has read."""
-        return cls(analyzer.profile, placement.matchers, strings(placement.keys), placement.routes)
+        keys = strings(placement.keys)
+        return cls(
+            analyzer.profile,
+            placement.matchers,
+            keys,
+            word_hashes(keys),
+            placement.slots,
+            placement.routes,
+            placement.weights,
+            placement.copies,
+        )
 
     @cached_property
     def lexicon(self) -> Lexicon:
         """This process's own; it knows the keys from the start, and learns the spellings."""
         return Lexicon(Analyzer(self.profile), Vocabulary(self.keys.to_pylist()))
 
-    def route(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Csr:
+    @property
+    def draws(self) -> bool:
+        """Whether a key has several versions, so that ways depend on who a post is."""
+        return len(self.slots) > 0 and int(self.slots[-1]) > len(self.keys)
+
+    def route(self, posts: pa.Table | pa.RecordBatch, hashes: Hashes | None = None, **columns: str) -> Visits:
         """Return for every post the distinct matchers it must visit, rising; none for one that can match nothing.
 
-        The columns are those of `read_posts`: `text`, and `author`, `lang`, `lat`, `lon` where there are such.
+        The columns are those of `read_posts`: `text`, and `author`, `lang`, `lat`, `lon` where there are such. `hashes`
+        are the posts' `post_hashes`, needed if the router `draws`.
         """
-        terms = read_posts(posts, self.lexicon, sequences=False, **columns).terms
-        return Csr(*_visits(terms, self.routes, np.full(self.matchers, -1, np.int64)))
+        return self.route_read(read_posts(posts, self.lexicon, sequences=False, **columns).terms, hashes)
+
+    def route_read(self, terms: Csr, hashes: Hashes | None = None) -> Visits:
+        """Route posts that were read into the ids of `keys` already."""
+        posts_hashed = np.zeros(terms.rows, np.uint64) if hashes is None else hashes
+        offsets, matchers, keys, subscriptions = _visits(
+            terms,
+            Ways(self.hashes, self.slots, self.routes.values),
+            self.routes,
+            self.weights,
+            posts_hashed,
+            np.full(self.matchers, -1, np.int64),
+        )
+        return Visits(Csr(offsets, matchers), keys, subscriptions)
+
+    def duty(self, matcher: int, compiled: Compiled) -> Duty | None:
+        """Return which of its queries a matcher answers for a post; None if it answers all."""
+        # The versions of a hot key lead to one matcher each, so that slots number them as well.
+        owners = self.routes.values[self.routes.offsets[:-1]] if self.draws else self.routes.values[:0]
+        ways = Ways(self.hashes, self.slots, owners)
+        return Duty.of(self.copies, self.keys, ways, matcher, compiled.canonical, compiled.terms)
 
     def save(self, path: Path | str) -> None:
         """Write everything as one Arrow IPC file, whole or not at all."""
         profile = {**asdict(self.profile), "stop_words": sorted(self.profile.stop_words)}
         arrays: dict[str, NDArray[Any]] = {
+            "slots": self.slots,
             "routes.offsets": self.routes.offsets,
             "routes.values": self.routes.values,
+            "weights": self.weights,
+            **self.copies.arrays(),
             **string_arrays("profile", strings([json.dumps(profile)])),
             **string_arrays("keys", self.keys),
         }
@@ -85,26 +134,50 @@ class Router:
         arrays, numbers = read_segment(path, _KIND, verify=verify)
         profile = json.loads(read_strings(arrays, "profile")[0].as_py())
         profile["stop_words"] = frozenset(profile["stop_words"])
-        routes = Csr(arrays["routes.offsets"], arrays["routes.values"])
-        return cls(Profile(**profile), numbers["matchers"], read_strings(arrays, "keys"), routes)
+        keys = read_strings(arrays, "keys")
+        return cls(
+            Profile(**profile),
+            numbers["matchers"],
+            keys,
+            word_hashes(keys),
+            arrays["slots"],
+            Csr(arrays["routes.offsets"], arrays["routes.values"]),
+            arrays["weights"],
+            Copies.read(arrays),
+        )
 
 
 @njit(cache=True, nogil=True)
-def _visits(terms: Csr, routes: Csr, visited_by: Int64) -> Any:
-    """Put the routes of a post's terms together; `visited_by` is the last post to visit each matcher, -1 at first."""
+def _visits(terms: Csr, ways: Ways, routes: Csr, weights: Int64, posts: Hashes, entry_of: Int64) -> Any:
+    """Put the routes of a post's terms together; `entry_of` is where each matcher was last put, -1 at first."""
     offsets = np.zeros(len(terms.offsets), np.int64)
     room = 0
     for key in terms.values:
-        room += routes.offsets[key + 1] - routes.offsets[key]
-    matchers = np.empty(min(room, (len(terms.offsets) - 1) * len(visited_by)), np.int32)
+        most = 0
+        for slot in range(ways.slots[key], ways.slots[key + 1]):
+            most = max(most, routes.offsets[slot + 1] - routes.offsets[slot])
+        room += most
+    room = min(room, (len(terms.offsets) - 1) * len(entry_of))
+    matchers, keys = np.empty(room, np.int32), np.empty(room, np.int64)
+    subscriptions = np.empty(room, np.int64)
     end = 0
     for post in range(len(terms.offsets) - 1):
+        begin = end
         for key in terms.values[terms.offsets[post] : terms.offsets[post + 1]]:
-            for matcher in routes.values[routes.offsets[key] : routes.offsets[key + 1]]:
-                if visited_by[matcher] != post:
-                    visited_by[matcher] = post
-                    matchers[end] = matcher
+            first, versions = ways.slots[key], ways.slots[key + 1] - ways.slots[key]
+            slot = first if versions == 1 else first + drawn(posts[post], ways.hashes[key], versions)
+            for i in range(routes.offsets[slot], routes.offsets[slot + 1]):
+                matcher = routes.values[i]
+                entry = entry_of[matcher]
+                if entry < begin:
+                    entry = entry_of[matcher] = end
+                    matchers[entry], keys[entry], subscriptions[entry] = matcher, 0, 0
                     end += 1
-        matchers[offsets[post] : end].sort()
+                keys[entry] += 1
+                subscriptions[entry] += weights[i]
+        order = np.argsort(matchers[begin:end])
+        matchers[begin:end] = matchers[begin:end][order]
+        keys[begin:end] = keys[begin:end][order]
+        subscriptions[begin:end] = subscriptions[begin:end][order]
         offsets[post + 1] = end
-    return offsets, matchers[:end]
+    return offsets, matchers[:end], keys[:end], subscriptions[:end]

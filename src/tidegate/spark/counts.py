@@ -33,15 +33,18 @@ class Counts:
     """Conjunctions that indexes proposed and that had to be looked at."""
     matches: int = 0
     shed: int = 0
-    """Matches or posts given up under load."""
+    """Visits given up under load."""
     loads: Counter[int] = field(default_factory=Counter)
     """By matcher: visits and candidates, the work it had."""
+    wanted: Counter[int] = field(default_factory=Counter)
+    """By number of visits: how many posts asked for so many, those that were shed among them."""
 
     def add(self, other: "Counts") -> None:
         """Add those of another part."""
         for name in ("posts", "dead", "visits", "candidates", "matches", "shed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.loads.update(other.loads)
+        self.wanted.update(other.wanted)
 
     def to_json(self) -> str:
         """Write them on one line."""
@@ -53,8 +56,11 @@ class Counts:
         total = cls()
         for line in lines:
             values = json.loads(line)
-            loads = Counter({int(matcher): load for matcher, load in values.pop("loads", {}).items()})
-            total.add(cls(**values, loads=loads))
+            loads, wanted = (
+                Counter({int(number): count for number, count in values.pop(name, {}).items()})
+                for name in ("loads", "wanted")
+            )
+            total.add(cls(**values, loads=loads, wanted=wanted))
         return total
 
 

@@ -25,6 +25,7 @@ from tidegate.spark.listener import MetricsListener
 from tidegate.spark.metrics import Figures, Metrics
 from tidegate.spark.process import quiet_session, spark_log, stopped_by_signals
 from tidegate.spark.prometheus import serving
+from tidegate.spark.relearning import Relearning, Schedule
 from tidegate.spark.sources import posts
 from tidegate.store.background import start_background
 from tidegate.store.status import Jobs, JobStatus
@@ -53,7 +54,9 @@ class Job:
     schema: str | None = None
     """The columns of posts, where the source does not know them."""
     plan: Plan | None = None
-    """Published first, unless it is the newest already."""
+    """Published first, unless the newest is like it; one that has to be learned first is preceded by `hash`."""
+    schedule: Schedule = field(default_factory=Schedule)
+    """When a plan is learned."""
     spark: Mapping[str, str] = field(default_factory=dict)
     """Settings of the session, over those of `local_session`."""
     metrics_port: int | None = None
@@ -89,7 +92,7 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
     """
     settings = {**_connector(job), **job.spark}
     sink = sinks.sink_at(job.matches, key=job.settings.columns.id)
-    _publish(job.store, job.plan)
+    relearning = _relearning(job, say)
     run_id = run.run_id(job.settings.checkpoint)
     name = run.query_name(run_id)
     diary = _Diary(job, run_id)
@@ -110,7 +113,15 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
         spark.streams.addListener(_listener(job, metrics))
         try:
             stream = posts.read_posts(spark, job.posts, schema=job.schema)
-            query = run.start(stream, job.store, sink, job.settings, report=partial(metrics.counted, name))
+            query = run.start(
+                stream,
+                job.store,
+                sink,
+                job.settings,
+                report=partial(metrics.counted, name),
+                waiting=lambda: metrics.of(name).waiting,
+                relearning=relearning,
+            )
             say(f"running; Spark's own log is {log.name}")
             _watch(query, job.seconds, stop, tick)
         except Exception as error:
@@ -209,9 +220,17 @@ def _connector(job: Job) -> dict[str, str]:
     return {"spark.jars": jars}
 
 
-def _publish(store: Store, plan: Plan | None) -> None:
-    if plan is not None and plan != store.plans.newest().with_version(plan.version):
-        store.publish(plan)
+def _relearning(job: Job, say: Callable[[str], None]) -> Relearning | None:
+    """Publish the plan that was asked for; one that has to be learned first is learned while the job runs on hash."""
+    newest = job.store.plans.newest()
+    if job.plan is None or not job.plan.learned:
+        if job.plan is not None and str(job.plan) != str(newest):
+            job.store.publish(job.plan)
+        return None
+    if (newest.kind, newest.matchers) != (job.plan.kind, job.plan.matchers):
+        job.store.publish(Plan.hash(job.plan.matchers))
+        say(f"words are shared out by hash until {job.plan} is learned, from {job.schedule.training:,} posts")
+    return Relearning(job.store, job.settings.columns, job.plan, job.schedule, say)
 
 
 def _plain(place: Address) -> str:

@@ -48,6 +48,11 @@ class Figures:
     active: bool = True
 
     @property
+    def waiting(self) -> int | None:
+        """How many posts, or files, wait at the source, as far as is known."""
+        return self.progress.lag.waiting if self.progress and self.progress.lag else None
+
+    @property
     def candidates_per_post(self) -> float | None:
         """How many candidates the indexes proposed for a post of the last batch."""
         return self.last.candidates / self.last.posts if self.last.posts else None
@@ -117,4 +122,8 @@ class Metrics:
 
 
 def _plain(counts: Counts) -> dict[str, Any]:
-    return {**vars(counts), "loads": {str(matcher): load for matcher, load in sorted(counts.loads.items())}}
+    by_number = {
+        name: {str(number): count for number, count in sorted(counted.items())}
+        for name, counted in (("loads", counts.loads), ("wanted", counts.wanted))
+    }
+    return {**vars(counts), **by_number}

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from tidegate.errors import ConfigError
+from tidegate.route.shedding import By, Shedding
 from tidegate.spark import worker
-from tidegate.spark.columns import CORRUPT, COUNTS, MATCHER, Columns, Shape, carried
+from tidegate.spark.columns import CORRUPT, MATCHER, Columns, Shape, carried
 from tidegate.spark.counts import observed
 from tidegate.store.pins import JOB, Pin
 from tidegate.store.store import Store
@@ -62,6 +63,7 @@ def match_rows(
     shape: Shape = Shape(),  # noqa: B008
     at: Pin | None = None,
     origin: str | None = None,
+    shed_by: By = "subscriptions",
 ) -> DataFrame:
     """Return one row for every post that matches, with lists of its matches, and between them rows that carry counts.
 
@@ -73,7 +75,15 @@ def match_rows(
     plan = store.plans.at(newest.plan)
     version = None if posts.isStreaming and at is None else newest.store
     task = worker.Task(
-        store.location, store.table.identity, columns, tuple(keep), shape, plan, version, origin or uuid.uuid4().hex
+        store.location,
+        store.table.identity,
+        columns,
+        tuple(keep),
+        shape,
+        plan,
+        version,
+        origin or uuid.uuid4().hex,
+        Shedding(newest.most, shed_by),
     )
     if plan.partitions and version is not None and origin is None:
         # Routing and matching must see one cover, however long the job takes: upkeep leaves alone what is pinned.
@@ -83,11 +93,9 @@ def match_rows(
     matches = StructType([*(posts.schema[name] for name in keep), *shape.together])
     if not plan.partitions:
         return received.mapInArrow(worker.matching(task), _nullable(matches))
-    visits = StructType(
-        [*received.schema.fields, StructField(MATCHER, IntegerType()), StructField(COUNTS, StringType())]
-    )
+    visits = StructType([*received.schema.fields, *shape.together, StructField(MATCHER, IntegerType())])
     routed = received.mapInArrow(worker.routing(task), _nullable(visits))
-    spread = routed.repartitionById(plan.matchers, F.col(MATCHER))
+    spread = routed.repartitionById(plan.matchers, F.col(MATCHER).bitwiseAND(worker.MATCHER_MASK))
     return spread.mapInArrow(worker.partition_matching(task), _nullable(matches))
 
 

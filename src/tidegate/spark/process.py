@@ -32,7 +32,7 @@ def stopped_by_signals() -> Iterator[Event]:
 @contextmanager
 def spark_log(checkpoint: str) -> Iterator[IO[str]]:
     """The file for what Spark has to say: `spark.log` in the checkpoint, if that is a folder."""
-    folder = Location.of(checkpoint).folder or Path(tempfile.mkdtemp(prefix="tidegate-"))
+    folder = Location.of(checkpoint).folder or _scratch_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         log = (folder / "spark.log").open("a")
@@ -40,6 +40,17 @@ def spark_log(checkpoint: str) -> Iterator[IO[str]]:
         raise StoreError(f"{folder}: the checkpoint cannot be written: {error}") from error
     with log:
         yield log
+
+
+@contextmanager
+def scratch_log() -> Iterator[IO[str]]:
+    """A file for what Spark has to say where there is no checkpoint."""
+    with (_scratch_folder() / "spark.log").open("a") as log:
+        yield log
+
+
+def _scratch_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="tidegate-"))
 
 
 @contextmanager

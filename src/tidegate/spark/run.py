@@ -8,15 +8,21 @@ import logging
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.errors import ConfigError, StoreError
+from tidegate.route.shedding import By, Levels
 from tidegate.spark.columns import Columns, Shape, carried
 from tidegate.spark.counts import Counts, counts_of, observed
 from tidegate.spark.pipeline import match_rows, merged
+from tidegate.spark.reach import check_reach
+from tidegate.spark.relearning import Relearning
+from tidegate.spark.relief import Relief
 from tidegate.spark.sinks import Sink
+from tidegate.store.dead_letters import DeadLetters
 from tidegate.store.location import Location
 from tidegate.store.store import Store
 
@@ -26,6 +32,7 @@ _log = logging.getLogger(__name__)
 _RUN_FILE = "tidegate-run"
 
 Report = Callable[[int, Counts], None]
+Waiting = Callable[[], int | None]
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,11 @@ class Settings:
     columns: Columns = field(default_factory=Columns)
     carry: tuple[str, ...] | None = None
     shape: Shape = field(default_factory=Shape)
+    shed_beyond: int | None = None
+    """How many posts (or files) may wait before visits are given up; None: none ever are."""
+    shed_from: float = Levels().k
+    """How many matchers a post may visit at the first level of shedding; at the last it is one."""
+    shed_by: By = "subscriptions"
 
     def __post_init__(self) -> None:
         """Refuse what Spark would refuse later, and less clearly."""
@@ -48,22 +60,37 @@ class Settings:
             raise ConfigError(f"trigger is {self.trigger_s} s: give 0 or more")
         if not self.checkpoint:
             raise ConfigError("a job needs a checkpoint: name a folder of its own")
+        if self.shed_beyond is not None and self.shed_beyond < 1:
+            raise ConfigError(f"shed beyond is {self.shed_beyond}: give the number of posts that may wait, from 1 on")
 
 
 def start(
-    posts: DataFrame, store: Store, sink: Sink, settings: Settings, *, report: Report | None = None
+    posts: DataFrame,
+    store: Store,
+    sink: Sink,
+    settings: Settings,
+    *,
+    report: Report | None = None,
+    waiting: Waiting | None = None,
+    relearning: Relearning | None = None,
 ) -> StreamingQuery:
-    """Start the job; `report` is told the number and the counts of every batch when it is written."""
+    """Start the job; `report` is told the number and the counts of every batch when it is written.
+
+    `waiting` tells how many posts wait at the source, by which the level of shedding is set; `relearning` learns plans
+    from what flows past.
+    """
     carried(
         posts.schema, settings.columns.of(posts.schema), settings.carry, settings.shape
     )  # refuses what is not there
+    check_reach(posts.sparkSession, settings.checkpoint)
+    sink.check(posts.sparkSession)
     run = run_id(settings.checkpoint)
     writer = posts.writeStream.queryName(query_name(run)).option("checkpointLocation", settings.checkpoint)
     if settings.once:
         writer = writer.trigger(availableNow=True)
     else:
         writer = writer.trigger(processingTime=f"{round(settings.trigger_s * 1000)} milliseconds")
-    return writer.foreachBatch(_Batches(run, store, sink, settings, report)).start()
+    return writer.foreachBatch(_Batches(run, store, sink, settings, report, waiting, relearning)).start()
 
 
 def run_id(checkpoint: str) -> str:
@@ -84,22 +111,52 @@ def query_name(run: str) -> str:
 class _Batches:
     """Does one batch after the other."""
 
-    def __init__(self, run: str, store: Store, sink: Sink, settings: Settings, report: Report | None) -> None:
+    def __init__(
+        self,
+        run: str,
+        store: Store,
+        sink: Sink,
+        settings: Settings,
+        report: Report | None,
+        waiting: Waiting | None,
+        relearning: Relearning | None,
+    ) -> None:
         self._run, self._store, self._sink = run, store, sink
-        self._settings, self._report = settings, report
+        self._settings, self._report, self._relearning = settings, report, relearning
+        beyond, levels = settings.shed_beyond, Levels(settings.shed_from)
+        self._relief = None if beyond is None else Relief(beyond, levels, waiting)
+        self._may_be_replay = True
 
     def __call__(self, posts: DataFrame, batch: int) -> None:
         if self._sink.has(self._run, batch):
             _log.info("batch %d is in the sink already", batch)
             return
         settings = self._settings
-        pin = self._store.pin(self._run, batch)
+        if self._relearning:
+            self._relearning.before(posts)
+        pin = self._store.pin(self._run, batch, most=self._relief.most() if self._relief else inf)
         observation = Observation("tidegate")
         origin = f"{self._run}/{batch:012}"
+        if self._may_be_replay:
+            # An earlier attempt may have cut the batch into other partitions, whose letters no task would replace now.
+            DeadLetters(self._store.beside).clear(origin)
+            self._may_be_replay = False  # a batch that fails ends the query
         rows = match_rows(
-            posts, self._store, settings.columns, settings.carry, shape=settings.shape, at=pin, origin=origin
+            posts,
+            self._store,
+            settings.columns,
+            settings.carry,
+            shape=settings.shape,
+            at=pin,
+            origin=origin,
+            shed_by=settings.shed_by,
         )
         matches = merged(observed(rows, settings.columns.id, settings.shape, observation), settings.shape)
         self._sink.write(matches, self._run, batch)
+        counts = counts_of(observation.get)
+        if self._relearning:
+            self._relearning.after(posts, counts, self._store.plans.at(pin.plan))
+        if self._relief:
+            self._relief.learn(counts.wanted)
         if self._report is not None:
-            self._report(batch, counts_of(observation.get))
+            self._report(batch, counts)

@@ -4,18 +4,24 @@ A worker serves many tasks; it opens a store once, and keeps its segments mapped
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from tidegate.csr import Csr, Int64
+from tidegate.csr import Int64
 from tidegate.errors import PipelineError, StoreError
+from tidegate.route.hot_words import post_hashes
+from tidegate.route.placement import HEAD
 from tidegate.route.plan import Plan
-from tidegate.spark.columns import COUNTS, MATCHER, Columns, Shape
+from tidegate.route.shedding import Shedding
+from tidegate.route.visits import Visits
+from tidegate.spark.columns import MATCHER, Columns, Shape
 from tidegate.spark.counts import Counts, count_row
 from tidegate.spark.receive import Receiver
 from tidegate.store.dead_letters import DeadLetters
@@ -26,6 +32,11 @@ from tidegate.store.store import Store
 Batches = Iterator[pa.RecordBatch]
 # Matches of one output batch: a post may have thousands, and a batch has to fit into memory on both sides.
 _OUTPUT_MATCHES = 1 << 18
+# Visits of one output batch, each of which has all that a post carries.
+_OUTPUT_VISITS = 1 << 14
+# A visit is one number: the matcher, and above it a fingerprint of the cover.
+_MATCHER_BITS = 12
+MATCHER_MASK = (1 << _MATCHER_BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,7 @@ class Task:
     """The version of the store to match against; None: the one that the micro-batch pins."""
     origin: str
     """Where dead letters come from, unless the micro-batch says so."""
+    shedding: Shedding = field(default_factory=Shedding)
 
     @property
     def store(self) -> Store:
@@ -107,27 +119,33 @@ def matching(task: Task) -> Callable[[Batches], Batches]:
             posts, dead = receiver.good(batch)
             schema = schema or match_schema(posts.schema, task)
             counts = Counts(posts=batch.num_rows, dead=dead)
-            yield from _match(posts, standing.match(posts, **task.columns.read), task, schema, counts, 0)
+            yield from _match(
+                posts, standing.match(posts, task.columns.id, **task.columns.read), task, schema, counts, 0
+            )
 
     return match
 
 
 def routing(task: Task) -> Callable[[Batches], Batches]:
-    """Return the first stage of a partitioned plan: receive, and say by whom each post is to be seen."""
+    """Return the first stage of a partitioned plan: receive, say who is to see each post, and match the head."""
 
     def route(batches: Batches) -> Batches:
-        routers = task.store.opener.routers(task.store_version(), task.plan)
+        ways = task.store.opener.routing(task.store_version(), task.plan)
         receiver = task.receiver()
+        beyond = _context().partitionId() % task.plan.matchers
+        schema: pa.Schema | None = None
         for batch in batches:
             posts, dead = receiver.good(batch)
-            rows, matchers = _visits([router.route(posts, **task.columns.read) for router in routers])
-            visits = posts.take(pa.array(rows))
-            routed = pa.RecordBatch.from_arrays(
-                [*visits.columns, pa.array(matchers, pa.int32()), pa.nulls(len(rows), pa.string())],
-                names=[*posts.schema.names, MATCHER, COUNTS],
-            )
-            yield routed
-            yield _count_visit(routed.schema, Counts(posts=batch.num_rows, dead=dead))
+            schema = schema or visit_schema(posts.schema, task)
+            visits, head = ways.route(posts, task.columns.id, **task.columns.read)
+            counts = Counts(posts=batch.num_rows, dead=dead, wanted=visits.histogram())
+            if task.shedding.most < inf:
+                kept = task.shedding.kept(visits, post_hashes(posts.column(task.columns.id)))
+                counts.shed = len(visits) - len(kept)
+                visits = kept
+            yield from _visits(posts, visits, ways.fingerprint, schema)
+            for found in _match(posts, head, task, match_schema(posts.schema, task), counts, HEAD):
+                yield _on_the_way(found, packed(ways.fingerprint, beyond), schema)
 
     return route
 
@@ -138,19 +156,37 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
     def match(batches: Batches) -> Batches:
         opener = task.store.opener
         version = task.store_version()
+        fingerprint = opener.cover(version, task.plan).fingerprint
+        standing = lru_cache(maxsize=None)(lambda matcher: opener.standing(version, task.plan, matcher))
         for batch in batches:
             schema = match_schema(batch.schema, task)
-            lines = batch.column(COUNTS)
-            for line in lines.drop_null().to_pylist():
-                yield count_row(Counts.sum([line]), schema, task.shape)
-            posts = batch.filter(lines.is_null())
-            numbers = posts.column(MATCHER).to_numpy()
+            matched = batch.column(task.shape.together[0].name).is_valid()
+            yield batch.filter(matched).select(schema.names)
+            posts = batch.filter(pc.invert(matched))
+            visits = posts.column(MATCHER).to_numpy()
+            if (visits >> _MATCHER_BITS != fingerprint).any():
+                raise PipelineError(
+                    f"{task.location.url}: what is derived of version {version} was made anew between routing and "
+                    "matching, and may lie elsewhere: let the batch run again"
+                )
+            numbers = visits & MATCHER_MASK
             for matcher in np.unique(numbers).tolist():
                 seen = posts.filter(pa.array(numbers == matcher))
-                parts = opener.standing(version, task.plan, matcher).match(seen, **task.columns.read)
+                parts = standing(matcher).match(seen, task.columns.id, **task.columns.read)
                 yield from _match(seen, parts, task, schema, Counts(), matcher)
 
     return match
+
+
+def packed(fingerprint: int, matchers: Any) -> Any:
+    """Return numbers of matchers with the cover that posts were routed by, as they travel."""
+    return (fingerprint << _MATCHER_BITS) | matchers
+
+
+def visit_schema(posts: pa.Schema, task: Task) -> pa.Schema:
+    """The schema of posts on their way to matchers, and of matches and counts that are on the way already."""
+    lists = [field for field in match_schema(posts, task) if field.name not in task.carried]
+    return pa.schema([*posts, *lists, (MATCHER, pa.int32())])
 
 
 def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
@@ -169,8 +205,9 @@ def _match(
     for begin, end in _ranges(found, posts.num_rows):
         named = [_named(part, begin, end, task.shape) for part in found]
         yield from _rows(posts.slice(begin, end - begin), _together(named), task, schema)
-    counts.visits += posts.num_rows
-    counts.loads[matcher] += posts.num_rows + counts.candidates
+    if matcher != HEAD:
+        counts.visits += posts.num_rows
+        counts.loads[matcher] += posts.num_rows + counts.candidates
     yield count_row(counts, schema, task.shape)
 
 
@@ -228,19 +265,26 @@ def _rows(posts: pa.RecordBatch, found: Named | None, task: Task, schema: pa.Sch
     yield pa.RecordBatch.from_arrays([*columns, *lists], schema=schema)
 
 
-def _visits(routes: list[Csr]) -> tuple[Int64, Int64]:
-    """The distinct pairs of a post's row and a matcher, over all levels."""
-    pairs = [
-        (np.repeat(np.arange(len(route.offsets) - 1), np.diff(route.offsets)) << 16) | route.values for route in routes
-    ]
-    packed = pairs[0] if len(pairs) == 1 else np.unique(np.concatenate([*pairs, np.empty(0, np.int64)]))
-    return packed >> 16, packed & 0xFFFF
+def _visits(posts: pa.RecordBatch, visits: Visits, fingerprint: int, schema: pa.Schema) -> Batches:
+    """One row for every visit, in batches of a bounded size however many visits a post makes."""
+    rows, matchers = visits.post_of, packed(fingerprint, visits.matchers.values)
+    for begin in range(0, len(rows), _OUTPUT_VISITS):
+        end = begin + _OUTPUT_VISITS
+        visiting = posts.take(pa.array(rows[begin:end]))
+        ways = pa.array(matchers[begin:end], pa.int32())
+        columns = {**dict(zip(posts.schema.names, visiting.columns, strict=True)), MATCHER: ways}
+        yield _batch_of(columns, visiting.num_rows, schema)
 
 
-def _count_visit(schema: pa.Schema, counts: Counts) -> pa.RecordBatch:
-    """Counts of the router, sent to the first matcher, which passes them on."""
-    values = {MATCHER: 0, COUNTS: counts.to_json()}
-    return pa.RecordBatch.from_arrays(
-        [pa.array([values[f.name]], f.type) if f.name in values else pa.nulls(1, f.type) for f in schema],
-        schema=schema,
+def _on_the_way(found: pa.RecordBatch, way: int, schema: pa.Schema) -> pa.RecordBatch:
+    """Matches and counts of the router, which a matcher passes on."""
+    columns = dict(zip(found.schema.names, found.columns, strict=True))
+    return _batch_of(
+        {**columns, MATCHER: pa.repeat(pa.scalar(way, pa.int32()), found.num_rows)}, found.num_rows, schema
     )
+
+
+def _batch_of(columns: dict[str, pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
+    """A batch of a schema with these columns; the others are null."""
+    arrays = [columns[field.name] if field.name in columns else pa.nulls(rows, field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

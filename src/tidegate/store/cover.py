@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +52,11 @@ class Cover:
     def names(self) -> list[str]:
         """All files it needs, its own among them."""
         return [self.name, *(name for level in self.levels for name in level.names)]
+
+    @property
+    def fingerprint(self) -> int:
+        """A number of 16 bits that tells it from covers whose subscriptions may live elsewhere."""
+        return crc32(" ".join(level.name for level in self.levels).encode()) & 0xFFFF
 
     @property
     def rows(self) -> int:

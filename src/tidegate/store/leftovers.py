@@ -16,7 +16,9 @@ _FOLDERS = ("covers", "mains", "segments")
 
 def needed_covers(store: Store, pins: Iterable[Pin], grace_s: float) -> list[Cover]:
     """The covers of pinned versions, those that later versions start from, and those lately in use."""
-    names = {cover_name(*pin) for pin in pins} | _lately_used(known_covers(store.files), time.time() - grace_s)
+    names = {cover_name(pin.store, pin.plan) for pin in pins} | _lately_used(
+        known_covers(store.files), time.time() - grace_s
+    )
     covers = [opened(store.files, name) for name in names]
     covers += [latest(store.table, store.files, pin.store, store.plans.at(pin.plan)) for pin in pins]
     return [cover for cover in covers if cover is not None]

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from tidegate.errors import DamageError
+from tidegate.csr import Csr
+from tidegate.errors import DamageError, StoreError
 from tidegate.index.asked import Asked
 from tidegate.index.compiled import Compiled
 from tidegate.query.normal import Limits
-from tidegate.route.placement import place
+from tidegate.route.placement import HEAD, Placement, place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
+from tidegate.route.word_map import WordMap
 from tidegate.store.files import Files
 from tidegate.store.schema import whole_queries
 from tidegate.store.table import Table
@@ -37,7 +40,7 @@ class Level:
     plan: int
     """The version of the plan by which they are spread over matchers."""
     matchers: tuple[int, ...]
-    """Those with any of the subscriptions."""
+    """Those with any of the subscriptions; `HEAD` where some are answered by the routers themselves."""
     rows: int
     """How many subscriptions."""
 
@@ -53,7 +56,7 @@ class Level:
 
     def segment(self, matcher: int) -> str:
         """The name of the file with the subscriptions of a matcher."""
-        return f"{self.name}-m{matcher}.arrow"
+        return f"{self.name}-head.arrow" if matcher == HEAD else f"{self.name}-m{matcher}.arrow"
 
     @property
     def names(self) -> list[str]:
@@ -70,20 +73,44 @@ def build_level(table: Table, files: Files, since: int, until: int, plan: Plan) 
     )
     for refusal in refused:
         _log.warning("subscription %s cannot be matched any more: %s", refusal.subscription, refusal.error)
-    if plan.partitions:
-        placement = place(asked.queries, plan)
-        matchers = tuple(np.unique(placement.homes).tolist())
-        parts = [asked.only(placement.homes == matcher) for matcher in matchers]
+    placement = _placement(asked, files, plan) if plan.partitions else None
+    if placement is not None:
+        matchers = tuple(np.unique(placement.homes.values).tolist())
+        parts = [asked.only(_lives_at(matcher, placement.homes)) for matcher in matchers]
     else:
         matchers, parts = ((0,), [asked]) if len(asked.ids) else ((), [])
     level = Level(since, until, plan.version, matchers, len(asked.ids))
     for matcher, part in zip(matchers, parts, strict=True):
         Compiled.of(part, analyzer).save(files.prepare(level.segment(matcher)))
         files.publish(level.segment(matcher))
-    if plan.partitions:
+    if placement is not None:
         Router.build(placement, analyzer).save(files.prepare(level.router))
         files.publish(level.router)
     return level
+
+
+def _placement(asked: Asked, files: Files, plan: Plan) -> Placement:
+    asking = np.bincount(asked.query_of, minlength=len(asked.queries))
+    return place(asked.queries, plan, word_map(files, plan), asking)
+
+
+def _lives_at(matcher: int, homes: Csr) -> NDArray[np.bool_]:
+    """By query: whether it lives at a matcher."""
+    query_of = np.repeat(np.arange(homes.rows), np.diff(homes.offsets))
+    lives = np.zeros(homes.rows, np.bool_)
+    lives[query_of[homes.values == matcher]] = True
+    return lives
+
+
+def word_map(files: Files, plan: Plan) -> WordMap | None:
+    """Map the words of a plan; None if it has learned none. They are no derived file: what is lost is lost."""
+    if not plan.learned:
+        return None
+    try:
+        return files.opened(plan.words, WordMap.open)
+    except DamageError as error:
+        lost = f"the word map of plan {plan}, version {plan.version}, is gone: learn it anew"
+        raise StoreError(f"{lost} ({error})") from error
 
 
 def open_segment(table: Table, files: Files, level: Level, matcher: int, plan: Plan) -> Compiled:

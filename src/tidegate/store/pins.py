@@ -1,4 +1,4 @@
-"""Pins: which version of the store and of the plan a micro-batch sees.
+"""Pins: which version of the store and of the plan a micro-batch sees, and how much of it is shed.
 
 The first to ask for a batch decides, and every later one, in a replay after a crash too, is told the same. Pins are
 also what keeps old versions readable: the newest of a query may be replayed, the older ones are done.
@@ -6,6 +6,7 @@ also what keeps old versions readable: the newest of a query may be replayed, th
 
 import json
 import time
+from math import inf
 from typing import NamedTuple
 
 from tidegate.errors import StoreError
@@ -24,6 +25,8 @@ class Pin(NamedTuple):
     """The version of the subscription table."""
     plan: int
     """The version of the plan."""
+    most: float = inf
+    """How many matchers a post may visit, on average where it is no whole number: less than all under load."""
 
 
 class Pins:
@@ -37,7 +40,7 @@ class Pins:
         """What a batch of a streaming query was pinned to, if it was."""
         content = self._location.read(_name(query, batch))
         try:
-            return None if content is None else Pin(**json.loads(content))
+            return None if content is None else Pin(**json.loads(content))  # JSON as Python writes it knows infinity
         except ValueError as error:
             name = f"{self._location.url}/{_name(query, batch)}"
             raise StoreError(

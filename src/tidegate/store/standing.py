@@ -5,7 +5,7 @@ A process keeps what it has opened, with all that its lexicons have learned, for
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,13 +17,18 @@ from tidegate.csr import Csr
 from tidegate.index.common_reading import CommonReading, View
 from tidegate.index.compiled import Compiled
 from tidegate.index.found import Found
+from tidegate.route.copies import Duty
+from tidegate.route.hot_words import post_hashes
+from tidegate.route.placement import HEAD
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
+from tidegate.route.visits import Visits, joined
 from tidegate.store.cover import Cover, cover_at
 from tidegate.store.files import Files
 from tidegate.store.level import Level, open_router, open_segment
 from tidegate.store.table import Table
 from tidegate.text.analyzer import Analyzer
+from tidegate.text.posts import Posts
 
 Alive = NDArray[np.bool_]
 _Opened = TypeVar("_Opened")
@@ -39,24 +44,67 @@ class Part(NamedTuple):
     subscriptions: Csr
 
 
+class Held(NamedTuple):
+    """What a matcher holds of one level."""
+
+    compiled: Compiled
+    view: View
+    alive: Alive | None
+    """By subscription, unless all live."""
+    duty: Duty | None
+    """Which queries it answers, unless it answers all."""
+
+
 @dataclass(frozen=True)
 class Standing:
     """The subscriptions of one matcher at one version."""
 
     reading: CommonReading
-    levels: list[tuple[Compiled, View, Alive | None]]
+    levels: list[Held]
 
-    def match(self, posts: pa.Table | pa.RecordBatch, **columns: str) -> Iterator[Part]:
-        """Match posts against all of them, level by level; a subscription lives in one level."""
-        read = self.reading.read(posts, **columns)
-        for compiled, view, alive in self.levels:
+    def match(self, posts: pa.Table | pa.RecordBatch, id: str = "id", **columns: str) -> Iterator[Part]:  # noqa: A002
+        """Match posts against all of them, level by level; a subscription lives in one level.
+
+        The column `id` tells posts apart where a plan draws by it.
+        """
+        return self.match_read(self.reading.read(posts, **columns), posts, id, **columns)
+
+    def match_read(self, read: Posts, posts: pa.Table | pa.RecordBatch, id: str, **columns: str) -> Iterator[Part]:  # noqa: A002
+        """Match posts that were read already."""
+        hashes = post_hashes(posts.column(id)) if any(held.duty for held in self.levels) else None
+        for compiled, view, alive, duty in self.levels:
             found = compiled.match_read(view(read), posts, **columns)
+            if duty is not None and hashes is not None:
+                found = replace(found, queries=duty.answered(found.queries, found.read.terms, hashes))
             subscriptions = found.subscriptions if alive is None else living(found.subscriptions, alive)
             yield Part(compiled, found, subscriptions)
 
     def __len__(self) -> int:
         """Return the number of subscriptions."""
-        return sum(len(c) if alive is None else int(np.count_nonzero(alive)) for c, _, alive in self.levels)
+        return sum(len(h.compiled) if h.alive is None else int(np.count_nonzero(h.alive)) for h in self.levels)
+
+
+@dataclass(frozen=True)
+class Routing:
+    """The ways of posts to their matchers at one version, and the subscriptions of the head."""
+
+    head: Standing
+    routers: list[tuple[Router, View]]
+    """One for each level."""
+    fingerprint: int
+    """Of the cover that posts are routed by: they must be matched by the same."""
+
+    def route(
+        self,
+        posts: pa.Table | pa.RecordBatch,
+        id: str = "id",  # noqa: A002
+        **columns: str,
+    ) -> tuple[Visits, Iterator[Part]]:
+        """Return which matchers posts must visit, and what the head finds; posts are read once for both."""
+        read = self.head.reading.read(posts, **columns)
+        hashes = post_hashes(posts.column(id)) if any(router.draws for router, _ in self.routers) else None
+        visits = [router.route_read(view(read).terms, hashes) for router, view in self.routers]
+        return joined(visits, len(read)), self.head.match_read(read, posts, id, **columns)
 
 
 class Opener:
@@ -68,31 +116,27 @@ class Opener:
         self.files = files
         self._covers: OrderedDict[tuple[int, int], Cover] = OrderedDict()
         self._segments: OrderedDict[str, Compiled] = OrderedDict()
+        self._duties: OrderedDict[str, Duty | None] = OrderedDict()
         self._routers: OrderedDict[str, Router] = OrderedDict()
-        self._readings: OrderedDict[tuple[int, int], _Readings] = OrderedDict()
+        self._readings: OrderedDict[int, _Readings] = OrderedDict()
 
     def standing(self, version: int, plan: Plan, matcher: int = 0) -> Standing:
         """The subscriptions of a matcher at a version."""
         cover = self.cover(version, plan)
+        readings = self._reading(cover)
         levels = [level for level in cover.levels if matcher in level.matchers]
-        names = [level.segment(matcher) for level in levels]
-        opened = [self._segment(level, matcher, plan) for level in levels]
-        key = (plan.version, matcher)
-        # What was learned is kept until there is a new main level, whose vocabulary will have all the words again.
-        if key in self._readings and self._readings[key].main != names[:1]:
-            del self._readings[key]
-        readings = _kept(self._readings, key, lambda: _Readings(names[:1]))
-        views = readings.views(dict(zip(names, opened, strict=True)))
-        alive = [_alive(len(compiled), cover.dead.get(name)) for name, compiled in zip(names, opened, strict=True)]
-        return Standing(readings.reading, list(zip(opened, views, alive, strict=True)))
+        return Standing(readings.reading, [self._held(cover, level, matcher, plan, readings) for level in levels])
 
-    def routers(self, version: int, plan: Plan) -> list[Router]:
-        """The routers of a version, one for each of its levels."""
-        levels = self.cover(version, plan).levels
-        return [
-            _kept(self._routers, level.router, lambda level=level: open_router(self.table, self.files, level, plan))
-            for level in levels
+    def routing(self, version: int, plan: Plan) -> Routing:
+        """The ways of posts at a version, and the subscriptions of the head."""
+        cover = self.cover(version, plan)
+        readings = self._reading(cover)
+        routers = [self._router(level, plan) for level in cover.levels]
+        views = [
+            readings.view(level, level.router, router.keys) for level, router in zip(cover.levels, routers, strict=True)
         ]
+        head = self.standing(version, plan, HEAD)
+        return Routing(head, list(zip(routers, views, strict=True)), cover.fingerprint)
 
     def cover(self, version: int, plan: Plan) -> Cover:
         """The cover of a version."""
@@ -102,35 +146,72 @@ class Opener:
             lambda: cover_at(self.table, self.files, version, plan, self._segment),
         )
 
+    def _held(self, cover: Cover, level: Level, matcher: int, plan: Plan, readings: "_Readings") -> Held:
+        name = level.segment(matcher)
+        compiled = self._segment(level, matcher, plan)
+        view = readings.view(level, name, compiled.terms, compiled.surfaces)
+        duty = self._duty(level, matcher, plan, compiled) if plan.learned and matcher != HEAD else None
+        return Held(compiled, view, _alive(len(compiled), cover.dead.get(name)), duty)
+
+    def _duty(self, level: Level, matcher: int, plan: Plan, compiled: Compiled) -> Duty | None:
+        return _kept(
+            self._duties,
+            level.segment(matcher),
+            lambda: self._router(level, plan).duty(matcher, compiled),
+            _KEPT + 4 * plan.matchers,
+        )
+
+    def _reading(self, cover: Cover) -> "_Readings":
+        """How posts are read for a plan: what was learned is kept until there is a new main level.
+
+        Its vocabulary will have all the words again.
+        """
+        main = cover.levels[0].name if cover.levels else ""
+        if cover.plan in self._readings and self._readings[cover.plan].main != main:
+            del self._readings[cover.plan]
+        readings = _kept(self._readings, cover.plan, lambda: _Readings(main))
+        readings.forget_but({level.name for level in cover.levels})
+        return readings
+
     def _segment(self, level: Level, matcher: int, plan: Plan) -> Compiled:
         return _kept(
             self._segments,
             level.segment(matcher),
             lambda: open_segment(self.table, self.files, level, matcher, plan),
+            _KEPT + 4 * plan.matchers,
         )
+
+    def _router(self, level: Level, plan: Plan) -> Router:
+        return _kept(self._routers, level.router, lambda: open_router(self.table, self.files, level, plan))
 
 
 class _Readings:
-    """The common reading of a main level and of whatever is added to it."""
+    """The common reading of the matchers and routers of a plan that this process serves."""
 
-    def __init__(self, main: list[str]) -> None:
+    def __init__(self, main: str) -> None:
         self.main = main
         self.reading = CommonReading(Analyzer().profile)
-        self._views: dict[str, View] = {}
+        self._views: dict[str, dict[str, View]] = {}
 
-    def views(self, levels: dict[str, Compiled]) -> list[View]:
-        """How each level sees what is read; those of levels that are gone are forgotten."""
-        self._views = {
-            name: self._views[name] if name in self._views else self.reading.add(compiled)
-            for name, compiled in levels.items()
-        }
-        return list(self._views.values())
+    def view(
+        self, level: Level, name: str, terms: pa.LargeStringArray, surfaces: pa.LargeStringArray | None = None
+    ) -> View:
+        """How a file of a level sees what is read."""
+        views = self._views.setdefault(level.name, {})
+        if name not in views:
+            views[name] = self.reading.add(terms, surfaces)
+        return views[name]
+
+    def forget_but(self, levels: set[str]) -> None:
+        """Forget how levels see that are gone."""
+        for gone in self._views.keys() - levels:
+            del self._views[gone]
 
 
-def _kept(opened: OrderedDict[Any, _Opened], key: Any, make: Any) -> _Opened:
+def _kept(opened: OrderedDict[Any, _Opened], key: Any, make: Any, most: int = _KEPT) -> _Opened:
     if key not in opened:
         opened[key] = make()
-        while len(opened) > _KEPT:
+        while len(opened) > most:
             opened.popitem(last=False)
     opened.move_to_end(key)
     return opened[key]

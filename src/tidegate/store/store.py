@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.refusal import Refusal, nameless
 from tidegate.route.plan import Plan
+from tidegate.route.word_map import WordMap
 from tidegate.store.checking import checked_query, subscription_errors
 from tidegate.store.expiry import Expiry
 from tidegate.store.files import Files
@@ -62,7 +64,7 @@ class Store:
         beside = location.within("_tidegate")
         self.beside = beside
         self.files = Files(beside, self.table.identity)
-        self.plans = Plans(beside)
+        self.plans = Plans(beside, self.files)
         self.pins = Pins(beside)
         self._analyzer = Analyzer()
         self._expiry = Expiry(self.table)
@@ -142,10 +144,9 @@ class Store:
     def get(self, id: str, version: int | None = None) -> dict[str, Any] | None:  # noqa: A002
         """One subscription as it is at a version, or None."""
         at = self.version if version is None else version
-        found = self.table.newest(pa.array([id]), at, CHANGE.names).to_pylist()
-        if not found or found[0]["removed"]:
-            return None
-        return {name: found[0][name] for name in SUBSCRIPTION.names}
+        newest = self.table.newest(pa.array([id]), at, [*SUBSCRIPTION.names, "removed"])
+        living = newest.filter(pc.invert(newest.column("removed"))).select(SUBSCRIPTION.names).to_pylist()
+        return living[0] if living else None
 
     def expire(self, now: datetime | None = None) -> int:
         """Remove the subscriptions whose time has come, in one commit; return how many."""
@@ -160,25 +161,25 @@ class Store:
         self._expiry.looked(looked, now)
         return len(due)
 
-    def pin(self, query: str, batch: int, plan: int | None = None) -> Pin:
+    def pin(self, query: str, batch: int, plan: int | None = None, most: float = inf) -> Pin:
         """Return the versions that a batch of a streaming query is matched against: the newest, when first asked.
 
-        A query that cannot change its plan names it.
+        A query that cannot change its plan names it; `most` is how many matchers a post may visit, as first asked too.
         """
         found = self.pins.at(query, batch)
         if found is not None:
             return found
         self.expire()
-        newest = self.newest()
+        newest = self.newest()._replace(most=most)
         return self.pins.pin(query, batch, newest if plan is None else newest._replace(plan=plan))
 
     def newest(self) -> Pin:
         """The newest versions of subscriptions and plan."""
         return Pin(self.version, self.plans.newest().version)
 
-    def publish(self, plan: Plan) -> Plan:
-        """Let the micro-batches from now on follow a plan; return it with its version."""
-        return self.plans.publish(plan)
+    def publish(self, plan: Plan, words: WordMap | None = None) -> Plan:
+        """Let the micro-batches from now on follow a plan, with what it has learned; return it with its version."""
+        return self.plans.publish(plan, words)
 
     def _commit(self, changes: list[pa.Table]) -> int:
         last = {change.column("id")[0].as_py(): change for change in changes}

@@ -5,14 +5,13 @@ Every plan and every rival must find the same matches: a wrong answer ends the r
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
 from rich.progress import Progress
 
+from tidegate.bench.parts import run_parts
 from tidegate.bench.pipeline.changes import report_changes
 from tidegate.bench.pipeline.corpus import Corpus
 from tidegate.bench.pipeline.fan_out import report_fan_out
@@ -24,6 +23,8 @@ from tidegate.bench.pipeline.streams import report_streams
 from tidegate.bench.pipeline.subscribed import Subscribed
 from tidegate.bench.pipeline.throughput import Throughput, report_plans, report_throughput
 from tidegate.bench.report import Report, Scale
+from tidegate.errors import ConfigError
+from tidegate.route.plan import Plan
 from tidegate.spark.trials.batch import trial_session
 
 __all__ = ["run"]
@@ -38,22 +39,29 @@ def run(
     posts: Path | None = None,
     progress: Progress | None = None,
     sizes: Sizes | None = None,
+    plans: tuple[str, ...] = (),
 ) -> Report:
     """Run everything at `scale` (or of these `sizes`), on two cores; raise `TidegateError` at a wrong answer.
 
-    `posts`, a Parquet file with a column `text`, gives other posts than generated ones. How far the run has come is
+    `posts`, a Parquet file with a column `text`, gives other posts than generated ones; `plans` are the kinds of plans
+    that partition to be run, *hash* if none are named. How far the run has come is
     shown by `progress`, or by a bar of its own on the standard error.
     """
     sizes = sizes or SIZES[scale]
+    sizes = replace(sizes, plans=plans) if plans else sizes
+    _check_plans(sizes)
     report = Report("pipeline", scale, {"seed": seed, "posts_file": posts.name if posts else None, **asdict(sizes)})
-    with (
-        nullcontext(progress) if progress else Progress(console=Console(stderr=True), transient=True) as shown,
-        tempfile.TemporaryDirectory(prefix="tidegate-bench-") as folder,
-    ):
-        task = shown.add_task("posts", total=6 + len(sizes.subscriptions) + (sizes.partitioned > 0))
-        for done, part in enumerate(_parts(report, sizes, seed, posts, Path(folder)), 1):
-            shown.update(task, description=part, completed=done)
+    count = 6 + len(sizes.subscriptions) + (sizes.partitioned > 0)
+    with tempfile.TemporaryDirectory(prefix="tidegate-bench-") as folder:
+        run_parts(_parts(report, sizes, seed, posts, Path(folder)), "posts", count, progress)
     return report
+
+
+def _check_plans(sizes: Sizes) -> None:
+    for kind in sizes.plans:
+        if kind == "replicate":
+            raise ConfigError("plan replicate is always run: name kinds that partition")
+        Plan.parse(f"{kind}:1")
 
 
 def _parts(report: Report, sizes: Sizes, seed: int, posts: Path | None, folder: Path) -> Iterator[str]:
@@ -71,7 +79,9 @@ def _parts(report: Report, sizes: Sizes, seed: int, posts: Path | None, folder: 
                 yield from _headline_parts(report, spark, folder, corpus, subscribed, paces, sizes)
             if count == sizes.partitioned:
                 yield "plans"
-                report_plans(report, spark, written, subscribed, paces, sizes.matchers, sizes.plan_rounds)
+                some = corpus.write(folder / "some-posts", 0, sizes.plan_posts)
+                plans = [Plan.parse(f"{kind}:{matchers}") for kind in sizes.plans for matchers in sizes.matchers]
+                report_plans(report, spark, some, subscribed, paces.ceiling, plans, sizes)
         yield "one word each"
         report_fan_out(report, spark, folder, corpus, sizes, seed)
         yield "changes"

@@ -13,7 +13,9 @@ class Sizes:
     subscriptions: tuple[int, ...]
     partitioned: int
     """The number of subscriptions that are also spread over matchers; 0: none are."""
+    plans: tuple[str, ...] = ("hash",)
     matchers: tuple[int, ...] = (2, 4, 16, 64)
+    plan_posts: int = 200_000
     posts: int = 2_000_000
     rounds: int = 5
     plan_rounds: int = 3
@@ -38,17 +40,19 @@ SIZES: Final[dict[Scale, Sizes]] = {
     "small": Sizes(
         (10_000, 100_000),
         partitioned=10_000,
-        matchers=(2, 64),
+        matchers=(2, 16),
+        plan_posts=20_000,
         posts=200_000,
-        rounds=3,
+        rounds=2,
         plan_rounds=1,
-        rival_posts=5_000,
+        rival_posts=2_000,
+        rival_rounds=1,
         one_word_subscriptions=20_000,
         one_word_posts=5_000,
-        probes=20,
-        latency_seconds=5.0,
-        change_batches=4,
-        acknowledged=3_000,
+        probes=8,
+        latency_seconds=4.0,
+        change_batches=2,
+        acknowledged=2_000,
     ),
     "paper": Sizes((10_000, 100_000, 1_000_000), partitioned=1_000_000),
     "max": Sizes((10_000_000,), partitioned=0, rival_posts=5_000, rival_rounds=1),

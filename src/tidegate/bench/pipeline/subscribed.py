@@ -4,15 +4,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+
 from tidegate.bench.index.measure import timed
 from tidegate.bench.pipeline.searches import Searches
 from tidegate.errors import TidegateError
+from tidegate.index.asked import Asked
+from tidegate.route.costs import Cluster, Costs
+from tidegate.route.forecast import Evidence
+from tidegate.route.learning import learned
 from tidegate.route.plan import Plan
+from tidegate.route.sample import Sample
+from tidegate.route.word_map import WordMap
 from tidegate.store.pins import Pin
 from tidegate.store.store import Store
+from tidegate.text.analyzer import Analyzer
 
 # What ten million subscriptions take while they are parsed must not be in memory all at once.
 _ROWS: Final = 250_000
+_LEARNED_FROM: Final = 200_000
+_PLANNED_FOR: Final = 100_000
+# Where a head ends depends on these only in proportion; half of all subscriptions may be on a host.
+_COSTS: Final = Costs(0.5, 0.2, 5.0, (100.0, 1e7), (0.3, 2.0), 60.0)
 
 
 @dataclass(frozen=True)
@@ -38,11 +51,23 @@ class Subscribed:
         """Return the number of subscriptions."""
         return len(self.searches)
 
-    def spread(self, matchers: int) -> tuple[Pin, float]:
-        """Compile the same subscriptions for a plan with so many matchers; return its versions, and the seconds."""
-        plan = self.store.publish(Plan.hash(matchers))
+    def spread(self, plan: Plan) -> tuple[Pin, float]:
+        """Compile the same subscriptions for a plan, learned if it has to be; return its versions, and the seconds."""
+        plan = self.store.publish(*self._learned(plan))
         seconds, _ = timed(lambda: self.store.opener.cover(self.at.store, plan))
         return Pin(self.at.store, plan.version), seconds
+
+    def _learned(self, plan: Plan) -> tuple[Plan, WordMap | None]:
+        """Learn from the last posts of the corpus, which are not those that are timed."""
+        if not plan.learned:
+            return plan, None
+        texts = self.searches.corpus.texts
+        sample = Sample.of(pa.table({"text": texts.slice(max(0, len(texts) - _LEARNED_FROM))}), Analyzer())
+        rows = self.searches.changes(0, min(len(self), _PLANNED_FOR))
+        asked, _ = Asked.read(rows["id"], rows["query"], Analyzer())
+        cluster = Cluster(plan.matchers, host_bytes=_COSTS.subscription_bytes * len(self) / 2)
+        found = learned(plan, sample, Evidence(sample, asked, len(self), _COSTS, cluster))
+        return found.plan, found.words
 
 
 def _apply(store: Store, searches: Searches) -> None:

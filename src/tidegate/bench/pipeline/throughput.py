@@ -1,16 +1,17 @@
 """Posts per second: the ceiling, and Tidegate under every plan, in turns and with the same answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from tidegate.bench.pipeline.sizes import Sizes
 from tidegate.bench.pipeline.subscribed import Subscribed
 from tidegate.bench.report import Report, Row
 from tidegate.errors import TidegateError
+from tidegate.route.plan import Plan
 from tidegate.spark.trials.batch import Fingerprint, ceiling_seconds, fingerprint, matching_seconds
-from tidegate.store.pins import Pin
 
 # Shares of the ceiling that plan *replicate* is to reach, by subscriptions.
 _TARGETS: Final = {1_000_000: 0.35, 10_000_000: 0.20}
@@ -90,33 +91,25 @@ def report_throughput(
 
 
 def report_plans(
-    report: Report,
-    spark: Any,
-    posts: Path,
-    subscribed: Subscribed,
-    paces: Throughput,
-    matchers: tuple[int, ...],
-    rounds: int,
+    report: Report, spark: Any, posts: Path, subscribed: Subscribed, ceiling: Pace, plans: Sequence[Plan], sizes: Sizes
 ) -> None:
-    """Add the table of plan *hash*; every plan must find what *replicate* found."""
-    rows = []
-    for count in matchers:
-        at, compile_seconds = subscribed.spread(count)
-        pace = _plan_pace(spark, posts, subscribed, at, paces.replicate, rounds)
-        rows.append(_row(f"tidegate, hash:{count}", pace, paces.ceiling, compile_seconds, None))
+    """Add the table of plans that partition, on some of the posts; each must find what *replicate* finds in them."""
+    expected = fingerprint(spark, posts, subscribed.store, subscribed.at)
+    seconds = [matching_seconds(spark, posts, subscribed.store, subscribed.at) for _ in range(sizes.plan_rounds)]
+    pace = Pace(sizes.plan_posts, seconds, expected)
+    rows = [_row("tidegate, replicate", pace, ceiling, subscribed.compile_seconds, None)]
+    for plan in plans:
+        at, compile_seconds = subscribed.spread(plan)
+        found = fingerprint(spark, posts, subscribed.store, at)
+        if found != expected:
+            raise TidegateError(f"wrong answers: plan {plan} finds {found}, replicate {expected}")
+        seconds = [matching_seconds(spark, posts, subscribed.store, at) for _ in range(sizes.plan_rounds)]
+        rows.append(_row(f"tidegate, {plan}", Pace(sizes.plan_posts, seconds, found), ceiling, compile_seconds, None))
     report.section(
-        f"Plans: {len(subscribed):,} subscriptions spread over matchers, on two cores",
+        f"Plans: {len(subscribed):,} subscriptions spread over matchers, {sizes.plan_posts:,} posts, on two cores",
         rows,
         note="the same matches as replicate; a post travels to every matcher that its words lead to",
     )
-
-
-def _plan_pace(spark: Any, posts: Path, subscribed: Subscribed, at: Pin, expected: Pace, rounds: int) -> Pace:
-    found = fingerprint(spark, posts, subscribed.store, at)
-    if found != expected.found:
-        raise TidegateError(f"wrong answers: plan {at.plan} finds {found}, replicate {expected.found}")
-    seconds = [matching_seconds(spark, posts, subscribed.store, at) for _ in range(rounds)]
-    return Pace(expected.posts, seconds, found)
 
 
 def _in_turns(rounds: int, *runs: Callable[[], float]) -> list[list[float]]:

@@ -1,0 +1,33 @@
+"""The word maps by name: how each shares out the words of a sample over matchers."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tidegate.csr import Int32
+from tidegate.errors import ConfigError
+from tidegate.route.greedy import greedy_owners
+from tidegate.route.hot_words import split
+from tidegate.route.ownership import owner
+from tidegate.route.sample import Sample
+from tidegate.route.word_map import WordMap
+
+Learner = Callable[[Sample, int], Int32]
+
+
+def hash_owners(sample: Sample, matchers: int) -> Int32:
+    """Return the owner of every word by hash: nothing is learned but how common words are."""
+    return np.array([owner(word, matchers) for word in sample.words.to_pylist()], np.int32)
+
+
+LEARNERS: dict[str, Learner] = {"hash": hash_owners, "salb": greedy_owners, "refined": greedy_owners}
+
+
+def learn(name: str, sample: Sample, matchers: int, *, splitting: bool = True) -> WordMap:
+    """Learn the map called `name` from a sample, with hot words split into versions."""
+    if name not in LEARNERS:
+        raise ConfigError(f"no word map is called {name!r}: choose one of {', '.join(LEARNERS)}")
+    source = split(sample, matchers) if splitting else sample
+    return WordMap.of(
+        source, LEARNERS[name](source if isinstance(source, Sample) else source.sample, matchers), matchers
+    )

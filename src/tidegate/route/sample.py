@@ -1,0 +1,125 @@
+"""A sample of the stream as a word map learns from it: posts as sets of words, numbered by how common they are."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+
+from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.index.sets import ranked_items
+from tidegate.index.strings import strings
+from tidegate.text.analyzer import Analyzer
+from tidegate.text.lexicon import Lexicon
+from tidegate.text.posts import read_posts
+from tidegate.text.vocabulary import Vocabulary
+
+
+class _OpenVocabulary(Vocabulary):
+    """Knows every term it is asked for, so that a lexicon emits all terms of a text and not only subscribed ones."""
+
+    def id(self, term: str) -> int:
+        return self.intern(term)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Posts and their words; a word's number is its rank by falling frequency, ties by the alphabet (of bytes).
+
+    >>> sample = Sample.of(pa.table({"text": ["Storms in Kiel", "storm", None]}), Analyzer())
+    >>> sample.words.to_pylist(), sample.frequency.tolist(), sample.posts
+    (['storm', 'kiel'], [2, 1], Csr(offsets=array([0, 2, 3, 3]), values=array([0, 1, 0], dtype=int32)))
+    """
+
+    posts: Csr
+    """By post: its distinct words, rising."""
+    words: pa.LargeStringArray
+    """By number; each is in some post."""
+    frequency: Int64
+    """By word: in how many posts it is."""
+
+    @classmethod
+    def of(cls, posts: pa.Table | pa.RecordBatch, analyzer: Analyzer, **columns: str) -> Self:
+        """Read all terms of the posts that are no prefixes or exact forms: those that routing knows words by.
+
+        The columns are those of `read_posts`: `text`, and `author`, `lang`, `lat`, `lon` where there are such.
+        """
+        vocabulary = _OpenVocabulary()
+        terms = read_posts(posts, Lexicon(analyzer, vocabulary), sequences=False, **columns).terms
+        return cls.from_rows(terms, strings(vocabulary))
+
+    @classmethod
+    def from_rows(cls, posts: Csr, words: pa.LargeStringArray) -> Self:
+        """Number the words of `posts`, which are rows of `words`, by frequency; words that no post has are dropped."""
+        return cls.renumbered(posts, words)[0]
+
+    @classmethod
+    def renumbered(cls, posts: Csr, words: pa.LargeStringArray) -> tuple[Self, Int64]:
+        """Return the sample as `from_rows` does, and by its words the row of each in `words`."""
+        distinct = ranked_items(posts, len(words))
+        frequency = np.bincount(distinct.values, minlength=len(words))
+        ranking = pa.table({"frequency": frequency, "word": words})
+        order = (
+            pc.sort_indices(ranking, [("frequency", "descending"), ("word", "ascending")]).to_numpy().astype(np.int64)
+        )
+        order = order[: np.count_nonzero(frequency)]
+        numbers = np.empty(len(words), np.int32)
+        numbers[order] = np.arange(len(order), dtype=np.int32)
+        posts = ranked_items(Csr(distinct.offsets, numbers[distinct.values]), len(order))
+        return cls(posts, words.take(pa.array(order)), frequency[order]), order
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self]) -> Self:
+        """Return the posts of several samples, one after the other, as one."""
+        samples = list(parts)
+        words = pa.concat_arrays([strings([]), *(sample.words for sample in samples)]).dictionary_encode()
+        starts = offsets_of([len(sample.words) for sample in samples])
+        numbers = words.indices.to_numpy().astype(np.int32)
+        values = [numbers[start + sample.posts.values] for start, sample in zip(starts, samples, strict=False)]
+        lengths = [np.diff(sample.posts.offsets) for sample in samples]
+        nothing = np.empty(0, np.int32)
+        posts = Csr(offsets_of(np.concatenate([nothing, *lengths])), np.concatenate([nothing, *values]))
+        return cls.from_rows(posts, words.dictionary)
+
+    def only(self, rows: Any) -> Self:
+        """Return some of the posts, in the order of `rows`, as a sample with its own numbers."""
+        return self.from_rows(taken(self.posts, np.asarray(rows, np.int64)), self.words)
+
+    @cached_property
+    def posts_of(self) -> Csr:
+        """By word: the posts it is in, rising."""
+        return Csr(*_inverted(self.posts, offsets_of(self.frequency)))
+
+    def __len__(self) -> int:
+        """Return the number of posts."""
+        return self.posts.rows
+
+
+@njit(cache=True, nogil=True)
+def taken(rows: Csr, chosen: Int64) -> Csr:
+    """Return the chosen rows, in that order."""
+    offsets = np.zeros(len(chosen) + 1, np.int64)
+    for i in range(len(chosen)):
+        offsets[i + 1] = offsets[i] + rows.offsets[chosen[i] + 1] - rows.offsets[chosen[i]]
+    values = np.empty(offsets[-1], np.int32)
+    for i in range(len(chosen)):
+        first = rows.offsets[chosen[i]]
+        for k in range(offsets[i + 1] - offsets[i]):
+            values[offsets[i] + k] = rows.values[first + k]
+    return Csr(offsets, values)
+
+
+@njit(cache=True, nogil=True)
+def _inverted(posts: Csr, offsets: Int64) -> tuple[Int64, Int32]:
+    ends = offsets[:-1].copy()
+    values = np.empty(len(posts.values), np.int32)
+    for post in range(len(posts.offsets) - 1):
+        for k in range(posts.offsets[post], posts.offsets[post + 1]):
+            word = posts.values[k]
+            values[ends[word]] = post
+            ends[word] += 1
+    return offsets, values

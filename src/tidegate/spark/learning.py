@@ -1,0 +1,148 @@
+"""Learning a plan for a store from the history of a stream: what `tidegate learn` does.
+
+Words are counted and posts drawn by Spark; what is learned from is a sample that fits the driver.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidegate.errors import ConfigError
+from tidegate.index.asked import Asked
+from tidegate.route.costs import Cluster, Costs, measured_matching
+from tidegate.route.forecast import Evidence
+from tidegate.route.learning import Learned, alternatives, best, learned
+from tidegate.route.placement import place
+from tidegate.route.plan import Plan
+from tidegate.route.router import Router
+from tidegate.route.sample import Sample
+from tidegate.spark.columns import Columns
+from tidegate.spark.history import sample_of
+from tidegate.store.schema import whole_queries
+from tidegate.store.store import Store
+from tidegate.text.analyzer import Analyzer
+from tidegate.text.lexicon import Lexicon
+from tidegate.workload.posts import posts as generated_posts
+
+# Of ten posts, one is kept to see what a map does to posts that it was not learned from.
+_FOLDS = 10
+_SUBSCRIPTIONS = 200_000
+_PROBE_POSTS = 20_000
+_VISITS = 100_000
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is asked for."""
+
+    cluster: Cluster
+    plan: Plan | None = None
+    """None: whichever is forecast to be best."""
+    sample: int = 1_000_000
+    """Posts to learn from."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing can be learned from."""
+        if self.sample < _FOLDS:
+            raise ConfigError(f"a sample of {self.sample} posts: {_FOLDS} are the least to learn from")
+        if self.plan is not None and self.plan.partitions and self.plan.matchers != self.cluster.matchers:
+            raise ConfigError(
+                f"plan {self.plan} for {self.cluster.matchers} matchers: give the number once, or the same twice"
+            )
+
+
+def learn_plan(
+    posts: DataFrame, columns: Columns, store: Store, lesson: Lesson, say: Say
+) -> tuple[Learned, list[Learned]]:
+    """Learn from posts, a batch; return the plan to be published, and all that it was chosen from."""
+    say(f"drawing up to {lesson.sample:,} posts")
+    sample = sample_of(posts, columns, lesson.sample, lesson.seed)
+    if len(sample) < _FOLDS:
+        raise ConfigError(f"the history has {len(sample)} posts with words: {_FOLDS} are the least to learn from")
+    say(f"{len(sample):,} posts with {len(sample.words):,} words; measuring what matching and a visit cost here")
+    visit_us = visit_cost(posts.sparkSession)
+    return learn_from(sample, store, lesson, visit_us, say)
+
+
+def learn_from(
+    sample: Sample, store: Store, lesson: Lesson, visit_us: float, say: Say
+) -> tuple[Learned, list[Learned]]:
+    """Learn from a sample, in the order in which its posts were drawn."""
+    kept = np.arange(len(sample)) % _FOLDS == 0
+    asked, subscriptions = _subscriptions(store)
+    costs = _costs(asked, sample.only(np.flatnonzero(kept)), visit_us)
+    evidence = Evidence(sample.only(np.flatnonzero(kept)), asked, subscriptions, costs, lesson.cluster)
+    to_learn = sample.only(np.flatnonzero(~kept))
+    if lesson.plan is not None:
+        say(f"learning {lesson.plan}")
+        found = learned(lesson.plan, to_learn, evidence)
+        return found, [found]
+    every = []
+    for one in alternatives(to_learn, evidence):
+        say(f"{one.plan}: {one.forecast.throughput:,.0f} posts a second are to be expected")
+        every.append(one)
+    return best(every), every
+
+
+def visit_cost(spark: SparkSession) -> float:
+    """Return what it costs to send a post to a matcher, in microseconds of a core: with the shuffle less without."""
+    posts = spark.range(_VISITS, numPartitions=2).select(
+        F.col("id").cast("string"), F.rpad(F.lit("a post"), 60, ".").alias("text"), (F.col("id") % 8).alias("matcher")
+    )
+    schema = posts.schema
+    alone = posts.mapInArrow(_unchanged, schema)
+    sent = alone.repartitionById(8, F.col("matcher").cast("int")).mapInArrow(_unchanged, schema)
+    times = []
+    for frame in (alone, sent):
+        frame.write.format("noop").mode("overwrite").save()  # workers are started, code is compiled
+        start = perf_counter()
+        frame.write.format("noop").mode("overwrite").save()
+        times.append(perf_counter() - start)
+    # Of the cores of a session Spark Connect knows nothing: two tasks run at once, as there are two partitions.
+    return max(1e6 * 2 * (times[1] - times[0]) / _VISITS, 0.1)
+
+
+def _unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def _subscriptions(store: Store) -> tuple[Asked, int]:
+    """Subscriptions of a store, evenly taken, and how many there are in all."""
+    rows = store.subscriptions()
+    if rows.num_rows == 0:
+        raise ConfigError(f"{store.location.url}: there are no subscriptions yet, and plans are made for them")
+    taken = np.unique(np.linspace(0, rows.num_rows - 1, min(_SUBSCRIPTIONS, rows.num_rows)).astype(np.int64))
+    some = rows.take(pa.array(taken))
+    asked, _ = Asked.read(some.column("id"), whole_queries(some), Analyzer())
+    return asked, rows.num_rows
+
+
+def _costs(asked: Asked, posts: Sample, visit_us: float) -> Costs:
+    analyzer = Analyzer()
+    sizes, times, each = measured_matching(asked, posts, analyzer)
+    router = Router.build(place(asked.queries, Plan.hash(8)), analyzer)
+    probe = generated_posts(_PROBE_POSTS, 0)
+    lexicon = Lexicon(analyzer)
+    lexicon.add_terms(router.keys.to_pylist())
+    read_us = _best_us(lambda: lexicon.scan(probe["text"]))
+    routed_us = _best_us(lambda: router.route(probe, text="text"))
+    return Costs(read_us, max(routed_us - read_us, 0.0), visit_us, tuple(sizes), tuple(times), each)
+
+
+def _best_us(work: Callable[[], object]) -> float:
+    """The best of three times by post of the probe, after one that learns its words."""
+    work()
+    times = []
+    for _ in range(3):
+        start = perf_counter()
+        work()
+        times.append(perf_counter() - start)
+    return 1e6 * min(times) / _PROBE_POSTS

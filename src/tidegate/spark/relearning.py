@@ -1,0 +1,115 @@
+"""Learning while a job runs: the first plan after a training period, and new ones as the stream drifts (S³-TM §6.4).
+
+Posts are drawn from the micro-batches themselves. Learning goes on in a thread of its own, and what it publishes is
+followed from the next micro-batch on; if it fails, the stream goes on with the plan it has.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Thread
+
+from pyspark.sql import DataFrame
+
+from tidegate.errors import ConfigError
+from tidegate.route.costs import Cluster
+from tidegate.route.drift import Drift
+from tidegate.route.plan import Plan
+from tidegate.route.sample import Sample
+from tidegate.spark.columns import Columns
+from tidegate.spark.counts import Counts
+from tidegate.spark.history import sample_of
+from tidegate.spark.learning import Lesson, learn_from, visit_cost
+from tidegate.store.store import Store
+
+# Drawing posts reads a micro-batch once more: outside of training, not more often than this.
+_DRAW_EVERY_S = 10.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When a running job learns."""
+
+    training: int = 100_000
+    """Posts to learn from; the first plan is learned when there were so many."""
+    every_s: float | None = None
+    """Learn again after so long; None: not by the clock."""
+    decay: float | None = None
+    """Learn again when spread times imbalance has grown by this share; None: not by drift."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no schedule."""
+        if self.training < 100 or (self.every_s is not None and self.every_s <= 0):
+            raise ConfigError(f"{self}: train on 100 posts or more, and relearn after a time above 0")
+
+
+class Relearning:
+    """Belongs to the driver of one job; told of every micro-batch, before and after."""
+
+    def __init__(
+        self,
+        store: Store,
+        columns: Columns,
+        plan: Plan,
+        schedule: Schedule,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Learn plans of the kind of `plan` for a store."""
+        self._store, self._columns, self._plan = store, columns, plan
+        self._schedule, self._say, self._clock = schedule, say, clock
+        self._drawn: deque[Sample] = deque()
+        self._last_draw, self._learned_at = float("-inf"), clock()
+        self._watched: tuple[int, Drift] | None = None
+        self._due = False
+        self._thread: Thread | None = None
+
+    @property
+    def training(self) -> bool:
+        """Whether the job does not follow a plan of the wanted kind yet."""
+        newest = self._store.plans.newest()
+        return (newest.kind, newest.matchers) != (self._plan.kind, self._plan.matchers)
+
+    def before(self, posts: DataFrame) -> None:
+        """Draw posts from a micro-batch, if it is time for that."""
+        relearns = self._schedule.every_s is not None or self._schedule.decay is not None
+        resting = not self.training and (not relearns or self._clock() - self._last_draw < _DRAW_EVERY_S)
+        if resting:
+            return
+        self._last_draw = self._clock()
+        self._drawn.append(sample_of(posts, self._columns, self._schedule.training))
+        while sum(map(len, self._drawn)) - len(self._drawn[0]) >= self._schedule.training:
+            self._drawn.popleft()
+
+    def after(self, posts: DataFrame, counts: Counts, plan: Plan) -> None:
+        """Take note of what a micro-batch did under a plan; start to learn, if it is time for that."""
+        if self._schedule.decay is not None and plan.learned:
+            if self._watched is None or self._watched[0] != plan.version:
+                watch = Drift(plan.matchers, self._schedule.decay, self._schedule.training)
+                self._watched = (plan.version, watch)
+            self._due |= self._watched[1].observe(counts.posts, counts.loads)
+        every = self._schedule.every_s
+        self._due |= every is not None and self._clock() - self._learned_at >= every
+        enough = sum(map(len, self._drawn)) >= self._schedule.training
+        if enough and (self._due or self.training) and (self._thread is None or not self._thread.is_alive()):
+            self._due, self._learned_at = False, self._clock()
+            sample = Sample.joined(self._drawn)
+            self._thread = Thread(target=self._learn, args=(sample, posts), name="tidegate-learning", daemon=True)
+            self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until what is being learned is published."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _learn(self, sample: Sample, posts: DataFrame) -> None:
+        try:
+            lesson = Lesson(Cluster(self._plan.matchers), self._plan, len(sample))
+            found, _ = learn_from(sample, self._store, lesson, visit_cost(posts.sparkSession), lambda _: None)
+            published = self._store.publish(found.plan, found.words)
+            self._say(f"learned {published} from {len(sample):,} posts: version {published.version}")
+        except Exception as error:
+            _log.warning("no plan was learned; the job goes on with the one it has: %s", error)
