@@ -20,8 +20,9 @@ from pyspark.sql import functions as F
 from tidegate.csr import from_rows
 from tidegate.errors import ConfigError
 from tidegate.route.sample import Sample
+from tidegate.route.word_graph import pairs_of
 from tidegate.spark.columns import Columns
-from tidegate.spark.history import pair_counts, pairs_of, sample_of, word_counts
+from tidegate.spark.history import pair_counts, sample_of, word_counts
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.posts import post_terms
 from tidegate.workload.posts import posts as generated_posts

@@ -8,8 +8,10 @@ from tidegate.csr import Int32
 from tidegate.errors import ConfigError
 from tidegate.route.greedy import greedy_owners
 from tidegate.route.hot_words import split
+from tidegate.route.hypergraph import hypergraph_owners
 from tidegate.route.ownership import owner
 from tidegate.route.sample import Sample
+from tidegate.route.word_graph import WordGraph
 from tidegate.route.word_map import WordMap
 
 Learner = Callable[[Sample, int], Int32]
@@ -20,7 +22,16 @@ def hash_owners(sample: Sample, matchers: int) -> Int32:
     return np.array([owner(word, matchers) for word in sample.words.to_pylist()], np.int32)
 
 
-LEARNERS: dict[str, Learner] = {"hash": hash_owners, "salb": greedy_owners, "refined": greedy_owners}
+LEARNERS: dict[str, Learner] = {
+    "hash": hash_owners,
+    "gc": lambda sample, matchers: WordGraph.of(sample).unweighted(matchers),
+    "gfc": lambda sample, matchers: WordGraph.of(sample).by_company(matchers),
+    "gfcl": lambda sample, matchers: WordGraph.of(sample).by_frequency(matchers),
+    "gnfcl": lambda sample, matchers: WordGraph.of(sample).by_normal_frequency(matchers),
+    "salb": greedy_owners,
+    "refined": greedy_owners,
+    "hypergraph": hypergraph_owners,
+}
 
 
 def learn(name: str, sample: Sample, matchers: int, *, splitting: bool = True) -> WordMap:

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.csr import Csr, Int64
+from tidegate.csr import Csr
 from tidegate.errors import ConfigError
 from tidegate.index.sets import ranked_items
 from tidegate.index.strings import strings
 from tidegate.route.sample import Sample, taken
+from tidegate.route.word_graph import pairs_of
 from tidegate.spark.columns import Columns
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.profile import SOCIAL, Profile
@@ -82,38 +83,6 @@ def sample_of(posts: DataFrame, columns: Columns, size: int, seed: int = 0, *, p
     order = np.argsort(table.column(_DRAW).to_numpy().view(np.uint64), kind="stable")
     words = rows.values
     return Sample.from_rows(taken(Csr(np.array(rows.offsets), np.array(words.indices)), order), words.dictionary)
-
-
-def pairs_of(rows: Csr, at_once: int = 1 << 22) -> Iterator[Int64]:
-    """Yield all pairs of values that are in one row, as one number, the earlier value in its upper half.
-
-    Rows are taken together until they have more pairs than `at_once`: long posts do not fill the memory.
-
-    >>> from tidegate.csr import from_rows
-    >>> [[divmod(pair, 1 << 32) for pair in pairs.tolist()] for pairs in pairs_of(from_rows([[1, 4, 7], [], [2, 5]]))]
-    [[(1, 4), (4, 7), (2, 5), (1, 7)]]
-    """
-    lengths = np.diff(rows.offsets)
-    ends = np.cumsum(lengths * (lengths - 1) // 2)
-    begin = 0
-    while begin < rows.rows:
-        before = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, before + at_once, side="right")))
-        yield _all_pairs(rows.slice(begin, end))
-        begin = end
-
-
-def _all_pairs(rows: Csr) -> Int64:
-    values = rows.values.astype(np.int64)
-    end_of = np.repeat(rows.offsets[1:], np.diff(rows.offsets))
-    # Each value with its neighbour, then with the one after that, as long as any row reaches so far.
-    left = np.arange(len(values))
-    found = [np.empty(0, np.int64)]
-    while len(left):
-        gap = len(found)
-        left = left[left + gap < end_of[left]]
-        found.append(values[left] << 32 | values[left + gap])
-    return np.concatenate(found)
 
 
 def _readable(posts: DataFrame, columns: Columns) -> DataFrame:
