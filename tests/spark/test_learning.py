@@ -19,10 +19,13 @@ from pyspark.sql import functions as F
 
 from tidegate.csr import from_rows
 from tidegate.errors import ConfigError
+from tidegate.route.maps import learn
+from tidegate.route.plan import Plan
 from tidegate.route.sample import Sample
 from tidegate.route.word_graph import pairs_of
 from tidegate.spark.columns import Columns
 from tidegate.spark.history import pair_counts, sample_of, word_counts
+from tidegate.spark.learning import words_by_graph
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.posts import post_terms
 from tidegate.workload.posts import posts as generated_posts
@@ -176,6 +179,7 @@ import json, sys
 from pyspark.sql import SparkSession
 from tidegate.spark.columns import Columns
 from tidegate.spark.history import pair_counts, sample_of, word_counts
+from tidegate.spark.learning import words_by_graph
 from tidegate.spark.topics import topics
 
 spark = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
@@ -215,3 +219,13 @@ def test_all_is_learned_under_spark_connect_too(
     sample = sample_of(posts, Columns(), 400, seed=7)
     assert found["sample"] == [sample.words.to_pylist(), sample.posts.values.tolist()]
     assert [len(words) for words in found["topics"]] == [3, 3]
+
+
+def test_a_map_by_the_graph_that_spark_counts_is_the_map_by_the_graph_of_all_posts(posts: DataFrame) -> None:
+    plan = Plan.parse("gfcl:4")
+    counted = words_by_graph(posts, Columns(), plan)
+    everything = sample_of(posts, Columns(), 10 * N)
+    whole = learn("gfcl", everything, 4, splitting=False)
+    assert counted.words.equals(whole.words)
+    assert np.array_equal(counted.frequency, whole.frequency)
+    assert np.array_equal(counted.owners.values, whole.owners.values)

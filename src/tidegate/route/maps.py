@@ -22,12 +22,22 @@ def hash_owners(sample: Sample, matchers: int) -> Int32:
     return np.array([owner(word, matchers) for word in sample.words.to_pylist()], np.int32)
 
 
+GRAPH_LEARNERS: dict[str, Callable[[WordGraph, int], Int32]] = {
+    "gc": WordGraph.unweighted,
+    "gfc": WordGraph.by_company,
+    "gfcl": WordGraph.by_frequency,
+    "gnfcl": WordGraph.by_normal_frequency,
+}
+"""Those that need to know of a sample only which words are together, and how often."""
+
+
+def _by_graph(owners: Callable[[WordGraph, int], Int32]) -> Learner:
+    return lambda sample, matchers: owners(WordGraph.of(sample), matchers)
+
+
 LEARNERS: dict[str, Learner] = {
     "hash": hash_owners,
-    "gc": lambda sample, matchers: WordGraph.of(sample).unweighted(matchers),
-    "gfc": lambda sample, matchers: WordGraph.of(sample).by_company(matchers),
-    "gfcl": lambda sample, matchers: WordGraph.of(sample).by_frequency(matchers),
-    "gnfcl": lambda sample, matchers: WordGraph.of(sample).by_normal_frequency(matchers),
+    **{name: _by_graph(owners) for name, owners in GRAPH_LEARNERS.items()},
     "salb": greedy_owners,
     "refined": greedy_owners,
     "hypergraph": hypergraph_owners,

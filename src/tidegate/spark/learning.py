@@ -12,17 +12,22 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tidegate.csr import Csr, offsets_of
 from tidegate.errors import ConfigError
 from tidegate.index.asked import Asked
+from tidegate.index.strings import strings
 from tidegate.route.costs import Cluster, Costs, measured_matching
-from tidegate.route.forecast import Evidence
+from tidegate.route.forecast import Evidence, forecast
 from tidegate.route.learning import Learned, alternatives, best, learned
+from tidegate.route.maps import GRAPH_LEARNERS
 from tidegate.route.placement import place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
 from tidegate.route.sample import Sample
+from tidegate.route.word_graph import WordGraph
+from tidegate.route.word_map import WordMap
 from tidegate.spark.columns import Columns
-from tidegate.spark.history import sample_of
+from tidegate.spark.history import pair_counts, sample_of, word_counts
 from tidegate.store.schema import whole_queries
 from tidegate.store.store import Store
 from tidegate.text.analyzer import Analyzer
@@ -34,6 +39,8 @@ _FOLDS = 10
 _SUBSCRIPTIONS = 200_000
 _PROBE_POSTS = 20_000
 _VISITS = 100_000
+# METIS partitions so many words, and millions of pairs, in seconds; the rare ones decide nothing.
+_GRAPH_WORDS = 50_000
 
 Say = Callable[[str], None]
 
@@ -69,18 +76,30 @@ def learn_plan(
         raise ConfigError(f"the history has {len(sample)} posts with words: {_FOLDS} are the least to learn from")
     say(f"{len(sample):,} posts with {len(sample.words):,} words; measuring what matching and a visit cost here")
     visit_us = visit_cost(posts.sparkSession)
-    return learn_from(sample, store, lesson, visit_us, say)
+    if lesson.plan is None or lesson.plan.kind not in GRAPH_LEARNERS:
+        return learn_from(sample, store, lesson, visit_us, say)
+    say(f"learning {lesson.plan} from the pairs of words in the whole history")
+    words = words_by_graph(posts, columns, lesson.plan)
+    found = Learned(lesson.plan, words, forecast(lesson.plan, words, _evidence(sample, store, lesson, visit_us)[1]))
+    return found, [found]
+
+
+def words_by_graph(posts: DataFrame, columns: Columns, plan: Plan) -> WordMap:
+    """Learn a map from the graph of words that Spark counts over a history; the rarest words are left to hash."""
+    common = word_counts(posts, columns).orderBy(F.desc("posts"), "word").limit(_GRAPH_WORDS).toArrow()
+    words, frequency = strings(common["word"]), common["posts"].to_numpy()
+    pairs = pair_counts(posts, columns, words.to_pylist()).toArrow()
+    first, second, together = (pairs[name].to_numpy().astype(np.int64) for name in ("first", "second", "posts"))
+    owners = GRAPH_LEARNERS[plan.kind](WordGraph.of_pairs(first, second, together, frequency), plan.matchers)
+    alone = Csr(offsets_of(np.ones(len(owners), np.int64)), owners)
+    return WordMap(plan.matchers, words, frequency, posts.count(), alone)
 
 
 def learn_from(
     sample: Sample, store: Store, lesson: Lesson, visit_us: float, say: Say
 ) -> tuple[Learned, list[Learned]]:
     """Learn from a sample, in the order in which its posts were drawn."""
-    kept = np.arange(len(sample)) % _FOLDS == 0
-    asked, subscriptions = _subscriptions(store)
-    costs = _costs(asked, sample.only(np.flatnonzero(kept)), visit_us)
-    evidence = Evidence(sample.only(np.flatnonzero(kept)), asked, subscriptions, costs, lesson.cluster)
-    to_learn = sample.only(np.flatnonzero(~kept))
+    to_learn, evidence = _evidence(sample, store, lesson, visit_us)
     if lesson.plan is not None:
         say(f"learning {lesson.plan}")
         found = learned(lesson.plan, to_learn, evidence)
@@ -90,6 +109,15 @@ def learn_from(
         say(f"{one.plan}: {one.forecast.throughput:,.0f} posts a second are to be expected")
         every.append(one)
     return best(every), every
+
+
+def _evidence(sample: Sample, store: Store, lesson: Lesson, visit_us: float) -> tuple[Sample, Evidence]:
+    """Divide a sample into the posts to learn from and those that forecasts go by."""
+    kept = np.arange(len(sample)) % _FOLDS == 0
+    apart = sample.only(np.flatnonzero(kept))
+    asked, subscriptions = _subscriptions(store)
+    costs = _costs(asked, apart, visit_us)
+    return sample.only(np.flatnonzero(~kept)), Evidence(apart, asked, subscriptions, costs, lesson.cluster)
 
 
 def visit_cost(spark: SparkSession) -> float:
