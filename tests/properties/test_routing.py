@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties.plans import plans
 from tests.strategies import posts, queries
-from tidegate.csr import Csr, from_rows
+from tidegate.csr import Csr
 from tidegate.index.asked import Asked
 from tidegate.index.compiled import Compiled
 from tidegate.index.strings import strings
@@ -20,46 +21,15 @@ from tidegate.query.conjunction import Query
 from tidegate.query.semantics import PostView, satisfies
 from tidegate.route.hot_words import Hashes, post_hashes
 from tidegate.route.placement import HEAD, place
-from tidegate.route.plan import PLACEMENTS, Plan
+from tidegate.route.plan import Plan
 from tidegate.route.router import Router
 from tidegate.route.word_map import WordMap
 from tidegate.text.analyzer import Analyzer
 
 ANALYZER = Analyzer()
 
-WORDS = [
-    "storm",
-    "flood",
-    "rain",
-    "warn",
-    "stormi",
-    "#storm",
-    "#rain",
-    "@esa",
-    "from:nasa",
-    "lang:en",
-    "has:place",
-    "kiel",
-]
-
 some_queries = st.lists(queries(ANALYZER), max_size=12)
 some_posts = st.lists(posts(), max_size=6)
-
-
-@st.composite
-def plans(draw: st.DrawFn) -> tuple[Plan, WordMap | None]:
-    """A plan of any kind, with any word map: some words hot, some unknown."""
-    matchers = draw(st.integers(1, 8))
-    kind = draw(st.sampled_from(["hash", "salb", "refined", "headtail"]))
-    plan = Plan(kind, matchers, placement=draw(st.sampled_from(PLACEMENTS)))
-    if not plan.learned:
-        return plan, None
-    words = draw(st.permutations(WORDS).map(lambda known: known[: len(known) * 3 // 4]))
-    owners = [draw(st.lists(st.integers(0, matchers - 1), min_size=1, max_size=3)) for _ in words]
-    frequency = sorted((draw(st.integers(1, 20)) for _ in words), reverse=True)
-    if kind == "headtail":
-        plan = replace(plan, head=draw(st.integers(0, 6)))
-    return plan, WordMap(matchers, strings(words), np.array(frequency), 30, from_rows(owners))
 
 
 def table(views: Sequence[PostView]) -> pa.Table:

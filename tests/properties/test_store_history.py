@@ -13,12 +13,14 @@ import pyarrow as pa
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from tests.properties.plans import plans
 from tests.store.stores import LONG_AGO, compiled_ids, matches, posts_table
 from tests.strategies import PLACES, posts, query_texts
 from tidegate.errors import QueryError
 from tidegate.query.parse import parse
 from tidegate.query.semantics import PostView, satisfies
 from tidegate.route.plan import Plan
+from tidegate.route.word_map import WordMap
 from tidegate.store.schema import SUBSCRIPTION, whole_query
 from tidegate.store.store import Store
 from tidegate.store.upkeep import Policy, Upkeep
@@ -57,7 +59,7 @@ class World:
 
     store: Store
     upkeep: Upkeep
-    plans: list[Plan]
+    followed: list[Plan]
     model: Model = field(default_factory=dict)
     pinned: dict[int, Model] = field(default_factory=dict)
     queries: Iterator[int] = field(default_factory=count)
@@ -115,7 +117,7 @@ def pinning(world: World) -> None:
 
 
 def covering(world: World) -> None:
-    for plan in world.plans:
+    for plan in world.followed:
         world.store.opener.cover(world.store.version, plan)
 
 
@@ -173,15 +175,17 @@ def expected(model: Model, views: list[PostView]) -> list[tuple[int, str]]:
     )
 
 
-@given(history=st.lists(turns, min_size=3, max_size=9), views=st.lists(posts(), min_size=3, max_size=6))
-@settings(max_examples=30)
+@given(
+    history=st.lists(turns, min_size=3, max_size=9), views=st.lists(posts(), min_size=3, max_size=6), planned=plans()
+)
+@settings(max_examples=40)
 def test_any_history_leaves_the_subscriptions_and_matches_of_a_dictionary(
-    history: list[tuple[Step, ...]], views: list[PostView]
+    history: list[tuple[Step, ...]], views: list[PostView], planned: tuple[Plan, WordMap | None]
 ) -> None:
     with TemporaryDirectory() as folder:
         store = Store.open(Path(folder))
-        plans = [Plan.replicate(), store.publish(Plan.hash(3))]
-        world = World(store, Upkeep(store, EAGER), plans)
+        followed = [Plan.replicate(), store.publish(*planned)]
+        world = World(store, Upkeep(store, EAGER), followed)
         for step in chain.from_iterable(history):
             note(step.__name__)
             step(world)
@@ -191,6 +195,8 @@ def test_any_history_leaves_the_subscriptions_and_matches_of_a_dictionary(
             rows = {row["id"]: Subscription(row["query"], row["region"], row["expires"]) for row in found}
             assert [row["id"] for row in found] == sorted(model)
             assert rows == model
-            for plan in plans:
-                assert compiled_ids(world.store, version, plan) == sorted(model)
+            for plan in followed:
+                # What only hot words lead to has copies.
+                assert sorted(set(compiled_ids(world.store, version, plan))) == sorted(model)
+                assert world.store.opener.cover(version, plan).rows == len(model)
                 assert matches(world.store, version, plan, table) == expected(model, views)

@@ -50,9 +50,9 @@ def test_a_graph_of_counted_parts_is_the_graph_of_the_whole(posts: list[list[int
         np.array([values[i] for values in ((a, b, n) for (a, b), n in pairs)], np.int64) for i in range(3)
     )
     # As Spark may deliver them: some pairs in two parts.
-    twice = [np.concatenate([column, column[:cut]]) for column in (first, second)]
+    firsts, seconds = (np.concatenate([column, column[:cut]]) for column in (first, second))
     parts = np.concatenate([counts, np.zeros(min(cut, len(counts)), np.int64)])
-    assert edges(WordGraph.of_pairs(*twice, parts, sample.frequency)) == edges(WordGraph.of(sample))
+    assert edges(WordGraph.of_pairs(firsts, seconds, parts, sample.frequency)) == edges(WordGraph.of(sample))
 
 
 def two_worlds() -> Sample:

@@ -1,5 +1,6 @@
 """A job that learns while it runs: it starts on hash, swaps when it has seen enough, and loses nothing."""
 
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark.oracle import Pair, pairs_of
+from tidegate.route.costs import Cluster
 from tidegate.route.plan import Plan
 from tidegate.spark.columns import Columns
 from tidegate.spark.counts import Counts
@@ -36,7 +38,7 @@ def test_a_job_starts_on_hash_and_follows_what_it_has_learned(spark: SparkSessio
         pq.write_table(posts.slice(number * BATCH, BATCH), tmp_path / "posts" / f"{number}.parquet")
     store.publish(Plan.hash(4))
     said: list[str] = []
-    relearning = Relearning(store, Columns(), Plan.parse("headtail:4"), Schedule(2 * BATCH), said.append)
+    relearning = Relearning(store, Columns(), Plan.parse("headtail:4"), Cluster(4), Schedule(2 * BATCH), said.append)
     found: list[Pair] = []
 
     def hook(matches: DataFrame, batch: int) -> None:
@@ -59,12 +61,12 @@ def test_a_plan_that_no_longer_fits_is_learned_anew(spark: SparkSession, tmp_pat
     store, _ = filled_store(tmp_path)
     frame = spark.createDataFrame(generated_posts(BATCH, 23))
     said: list[str] = []
-    relearning = Relearning(store, Columns(), Plan.parse("salb:2"), Schedule(BATCH, decay=0.3), said.append)
+    relearning = Relearning(store, Columns(), Plan.parse("salb:2"), Cluster(2), Schedule(BATCH, decay=0.3), said.append)
 
     def batch(loads: dict[int, int]) -> None:
         relearning.before(frame)
         plan = store.plans.newest()
-        relearning.after(frame, Counts(posts=BATCH, loads=loads), plan)  # type: ignore[arg-type]
+        relearning.after(frame, Counts(posts=BATCH, visited=Counter(loads)), plan)
         relearning.wait()
 
     batch({})
@@ -80,8 +82,10 @@ def test_a_plan_that_no_longer_fits_is_learned_anew(spark: SparkSession, tmp_pat
 def test_learning_that_fails_leaves_the_stream_its_plan(spark: SparkSession, tmp_path: Path) -> None:
     store = Store.open(tmp_path / "empty")  # without subscriptions there is nothing to make a plan for
     frame = spark.createDataFrame(generated_posts(BATCH, 23))
-    relearning = Relearning(store, Columns(), Plan.parse("salb:2"), Schedule(BATCH), lambda _: None)
-    relearning.before(frame)
-    relearning.after(frame, Counts(posts=BATCH), store.plans.newest())
-    relearning.wait()
+    relearning = Relearning(store, Columns(), Plan.parse("salb:2"), Cluster(2), Schedule(BATCH), lambda _: None)
+    for _ in range(3):
+        relearning.before(frame)
+        relearning.after(frame, Counts(posts=BATCH), store.plans.newest())
+        relearning.wait()
     assert store.plans.newest() == Plan.replicate()
+    assert relearning._failures == 1, "after a failure it rests"

@@ -83,4 +83,4 @@ def test_the_level_follows_the_backlog() -> None:
     relief = Relief(100, levels, lambda: next(backlog), clock=lambda: float(next(clock)))
     assert relief.most() == inf
     relief.learn({8: 100, 2: 50})
-    assert [relief.most() for _ in range(8)] == [levels.most(level) for level in (1, 2, 2, 3, 3, 2, 1, 0)]
+    assert [relief.most() for _ in range(8)] == [levels.most(level) for level in (1, 2, 1, 2, 2, 1, 0, 0)]

@@ -108,6 +108,10 @@ def run(
         float | None,
         typer.Option(min=0.01, help="Learn it anew when spread times imbalance has grown by this share, as in 0.2."),
     ] = None,
+    per_host: Annotated[int, typer.Option(min=1, help="The matchers of one host, which share its memory.")] = 8,
+    host_memory: Annotated[
+        float | None, typer.Option(min=0.001, help="Memory of a host for subscriptions, in GB; without it, any.")
+    ] = None,
     shed_beyond: Annotated[
         int | None, typer.Option(min=1, help="Give up the least promising visits when more posts (or files) wait.")
     ] = None,
@@ -150,14 +154,16 @@ def run(
         shed_from=shed_from,
         shed_by=running.shedding(shed_by),
     )
+    wanted = None if plan is None else Plan.parse(plan)
     job = Job(
         posts,
         matches,
         opened,
         settings,
         schema,
-        None if plan is None else Plan.parse(plan),
+        wanted,
         Schedule(train, None if relearn_every is None else running.seconds(relearn_every), relearn_decay),
+        None if wanted is None else running.cluster(wanted.matchers, per_host, host_memory),
         {"spark.master": master, **running.settings(conf or ())},
         metrics_port or None,
         for_,
@@ -194,11 +200,10 @@ def learn(
 ) -> None:
     """Learn from posts where words and subscriptions should live, and let jobs follow that plan."""
     from tidegate.cli import learning, running
-    from tidegate.route.costs import Cluster
     from tidegate.spark.columns import Columns
     from tidegate.spark.learning import Lesson
 
-    cluster = Cluster(matchers, per_host, float("inf") if host_memory is None else host_memory * 1e9)
+    cluster = running.cluster(matchers, per_host, host_memory)
     learning.learn(
         Console(width=None if sys.stdout.isatty() else 160),
         learning.Learning(

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from typing import get_args
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.markup import escape
 from rich.status import Status
 
 from tidegate.errors import ConfigError
+from tidegate.route.costs import Cluster
 from tidegate.route.shedding import By
 from tidegate.spark.job import Job, run_job
 from tidegate.spark.metrics import Figures
@@ -42,6 +44,11 @@ def seconds(text: str) -> float:
     if written is None:
         raise ConfigError(f"{text!r} is no time: write a number and one of {', '.join(_UNITS)}, as in 500ms")
     return float(written[1]) * _UNITS[written[2] or "s"]
+
+
+def cluster(matchers: int, per_host: int, host_memory: float | None) -> Cluster:
+    """Read what a plan is for; memory in GB, and None for as much as it takes."""
+    return Cluster(matchers, per_host, inf if host_memory is None else host_memory * 1e9)
 
 
 def shedding(text: str) -> By:

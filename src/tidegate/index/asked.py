@@ -62,7 +62,7 @@ class Asked:
         numbers = np.cumsum(wanted, dtype=np.int32) - 1
         kept = np.flatnonzero(wanted[self.query_of])
         rows = pa.array(kept)
-        queries = [query for query, keep in zip(self.queries, wanted, strict=True) if keep]
+        queries = [self.queries[number] for number in np.flatnonzero(wanted)]
         return type(self)(
             self.ids.take(rows), self.holders.take(rows), numbers[self.query_of[kept]].astype(np.int32), queries
         )

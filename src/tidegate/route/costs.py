@@ -39,14 +39,18 @@ class Costs:
     """What a subscription takes of a host's memory."""
 
     def match(self, subscriptions: float) -> float:
-        """Return what matching costs against so many subscriptions; between the measured sizes, even in the logarithm.
+        """Return what matching costs against so many subscriptions: even in the logarithm, beyond the last size too.
 
         >>> Costs(0.5, 0.2, 2.0, (1_000, 100_000), (1.0, 3.0), 60.0).match(10_000)
         2.0
         """
         if subscriptions <= 0:
             return 0.0
-        return float(np.interp(np.log(subscriptions), np.log(self.sizes), self.match_times))
+        sizes, times = np.log(self.sizes), np.array(self.match_times)
+        size = np.log(subscriptions)
+        if size > sizes[-1] and len(sizes) > 1:
+            return float(times[-1] + (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]) * (size - sizes[-1]))
+        return float(np.interp(size, sizes, times))
 
 
 @dataclass(frozen=True)

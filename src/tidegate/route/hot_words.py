@@ -44,13 +44,13 @@ class Split:
 def version_counts(frequency: Int64, matchers: int) -> Int64:
     """Return by word the number of versions, so that none has more than half of a matcher's share of all occurrences.
 
-    That is the limit F = ½ Σf/N; a word of more than F is hot, and has ⌈f/F⌉ versions.
+    That is the limit F = ½ Σf/N; a word of more than F is hot, and has ⌈f/F⌉ versions, or one for each matcher.
 
     >>> version_counts(np.array([6, 3, 1]), 2)
-    array([3, 2, 1])
+    array([2, 2, 1])
     """
     total = max(int(frequency.sum()), 1)
-    return np.maximum(-(-2 * matchers * frequency // total), 1)
+    return np.clip(-(-2 * matchers * frequency // total), 1, matchers)
 
 
 def split(sample: Sample, matchers: int) -> Split:
@@ -77,8 +77,16 @@ def word_hashes(words: pa.Array | pa.ChunkedArray) -> Hashes:
 
 
 def post_hashes(ids: pa.Array | pa.ChunkedArray) -> Hashes:
-    """Return a 64-bit hash of each post's id, the same for ever; a number counts as its decimal digits."""
+    """Return a 64-bit hash of each post's id, the same for ever: of its bytes, or of a number's decimal digits."""
+    if pa.types.is_binary(ids.type) or pa.types.is_large_binary(ids.type) or pa.types.is_fixed_size_binary(ids.type):
+        # Without a look at them: ids that are no UTF-8 are told apart as well.
+        ids = _viewed_as_text(ids)
     return word_hashes(ids)
+
+
+def _viewed_as_text(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
+    whole = ids.cast(pa.large_binary())
+    return (whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole).view(pa.large_string())
 
 
 @njit(cache=True, nogil=True)

@@ -61,21 +61,23 @@ class Lasp:
         """By matcher: how many words the sets that live there have."""
         return self._state.unique.copy()
 
-    def place(self, sets: Csr) -> Int32:
+    def place(self, sets: Csr, turns: Int64 | None = None) -> Int32:
         """Find a home for every set, in order; -1 for a set of hot words alone, which has to live at several.
 
         For every eligible matcher, the growth of its cost is multiplied by the coefficient of variation of all costs
-        as they would be; the least product wins, then the fewest unique words, then the lowest number. The words of a
-        set are distinct. Takes a few microseconds a set.
+        as they would be; the least product wins, then the fewest unique words, then the lowest number; with `turns`,
+        numbers above zero, the first from that place on among the eligible ones. The words of a set are distinct.
+        Takes a few microseconds a set.
         """
         eligible = eligible_matchers(sets, self.owners, self.matchers)
         idle = self.matchers * self.cost.intercept / self.cost.slope
+        first = np.zeros(sets.rows, np.int64) if turns is None else turns
         homes = np.full(sets.rows, -1, np.int32)
         for start in range(0, sets.rows, _CHUNK):
             stop = min(start + _CHUNK, sets.rows)
             chunk = sets.slice(start, stop)
             self._make_room(chunk)
-            _place(self._state, chunk, eligible.slice(start, stop), idle, homes[start:stop])
+            _place(self._state, chunk, eligible.slice(start, stop), first[start:stop], idle, homes[start:stop])
         return homes
 
     def add(self, sets: Csr, homes: Int32) -> None:
@@ -175,12 +177,14 @@ def _held(state: _State, words: Int32, matcher: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _place(state: _State, sets: Csr, eligible: Csr, idle: float, homes: Int32) -> None:
-    """`idle` is what all matchers cost without subscriptions, in unique words."""
+def _place(state: _State, sets: Csr, eligible: Csr, turns: Int64, idle: float, homes: Int32) -> None:
+    """`idle` is what all matchers cost without subscriptions, in unique words; `turns` says who is asked first."""
     for row in range(len(homes)):
         words = sets.values[sets.offsets[row] : sets.offsets[row + 1]]
         best, least = np.int32(-1), np.inf
-        for matcher in eligible.values[eligible.offsets[row] : eligible.offsets[row + 1]]:
+        asked = eligible.values[eligible.offsets[row] : eligible.offsets[row + 1]]
+        for k in range(len(asked)):
+            matcher = asked[(k + turns[row]) % len(asked)]
             new = len(words) - _held(state, words, matcher)
             # The square of growth · std / avg, without the factors that all matchers share.
             spread = np.float64(_variance_with(state, matcher, new))

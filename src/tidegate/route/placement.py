@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.index.strings import strings
 from tidegate.query.conjunction import Query
 from tidegate.route.anycast import random_anycast
 from tidegate.route.copies import Copies
+from tidegate.route.hot_words import word_hashes
 from tidegate.route.lasp import Lasp
 from tidegate.route.ownership import owner
 from tidegate.route.plan import Plan
@@ -92,7 +94,7 @@ class _Terms:
         values = [numbers[term] for conjunction in conjunctions for term in conjunction.positive]
         self.sets = Csr(offsets_of([len(c.positive) for c in conjunctions]), np.array(values, np.int32))
         self.owners = _hashed(self.words, plan.matchers) if words is None else words.owners_of(self.words)
-        count = np.bincount(values, minlength=len(self.words))
+        count = np.bincount(self.sets.values, minlength=len(self.words))
         self._common = np.zeros_like(count) if words is None else _frequency(self.words, words)
         self._words = words
         # Rare in the stream, then rare among the queries, then first in the alphabet.
@@ -162,13 +164,15 @@ def _home_of(terms: _Terms, wanted: Marks, plan: Plan) -> Int64:
     if plan.placement == "anycast":
         homes[rows] = random_anycast(sets, terms.owners, plan.matchers, seed=plan.version)
     else:
-        homes[rows] = Lasp(terms.owners, plan.matchers).place(sets)
+        # The first queries find all matchers alike: which one they are offered first must not always be the lowest.
+        turns = (word_hashes(strings(terms.words))[sets.values[sets.offsets[:-1]]] >> 33).astype(np.int64)
+        homes[rows] = Lasp(terms.owners, plan.matchers).place(sets, turns)
     return homes
 
 
 def _frequency(terms: list[str], words: WordMap) -> Int64:
     """By term: in how many posts it is; in all of them, to be safe, for one that stands for words no sample lists."""
-    wide = np.fromiter((term[-1] == "*" or term[0] == "=" or term == HAS_PLACE for term in terms), np.bool_, len(terms))
+    wide = np.array([term[-1] == "*" or term.startswith(("=", "lang:", HAS_PLACE)) for term in terms], np.bool_)
     frequency = words.frequency_of(terms)
     return np.where(wide & (frequency == 0), max(words.posts, 1), frequency)
 

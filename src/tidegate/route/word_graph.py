@@ -74,8 +74,8 @@ class WordGraph:
         return self._partition(matchers, self.together, squared / np.maximum(self.frequency + self.company, 1))
 
     def _partition(self, matchers: int, edges: Int64 | None, vertices: "np.typing.ArrayLike | None") -> Int32:
-        if matchers == 1 or len(self.frequency) == 0:
-            return np.zeros(len(self.frequency), np.int32)
+        if matchers == 1 or len(self.frequency) <= matchers:
+            return np.arange(len(self.frequency), dtype=np.int32) % matchers
         # METIS knows whole weights from 1 on, and ids of 32 bits.
         weights = None if vertices is None else np.maximum(np.rint(vertices), 1).astype(np.int32).tolist()
         _, owners = pymetis.part_graph(

@@ -36,6 +36,8 @@ class Counts:
     """Visits given up under load."""
     loads: Counter[int] = field(default_factory=Counter)
     """By matcher: visits and candidates, the work it had."""
+    visited: Counter[int] = field(default_factory=Counter)
+    """By matcher: visits alone."""
     wanted: Counter[int] = field(default_factory=Counter)
     """By number of visits: how many posts asked for so many, those that were shed among them."""
 
@@ -44,6 +46,7 @@ class Counts:
         for name in ("posts", "dead", "visits", "candidates", "matches", "shed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.loads.update(other.loads)
+        self.visited.update(other.visited)
         self.wanted.update(other.wanted)
 
     def to_json(self) -> str:
@@ -56,11 +59,11 @@ class Counts:
         total = cls()
         for line in lines:
             values = json.loads(line)
-            loads, wanted = (
+            loads, visited, wanted = (
                 Counter({int(number): count for number, count in values.pop(name, {}).items()})
-                for name in ("loads", "wanted")
+                for name in ("loads", "visited", "wanted")
             )
-            total.add(cls(**values, loads=loads, wanted=wanted))
+            total.add(cls(**values, loads=loads, visited=visited, wanted=wanted))
         return total
 
 

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.errors import ConfigError, PipelineError, StoreError
+from tidegate.route.costs import Cluster
 from tidegate.route.plan import Plan
 from tidegate.spark import run, sinks
 from tidegate.spark.address import Address
@@ -57,6 +58,8 @@ class Job:
     """Published first, unless the newest is like it; one that has to be learned first is preceded by `hash`."""
     schedule: Schedule = field(default_factory=Schedule)
     """When a plan is learned."""
+    cluster: Cluster | None = None
+    """What it is learned for; None: hosts that have the memory for anything."""
     spark: Mapping[str, str] = field(default_factory=dict)
     """Settings of the session, over those of `local_session`."""
     metrics_port: int | None = None
@@ -124,6 +127,8 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
             )
             say(f"running; Spark's own log is {log.name}")
             _watch(query, job.seconds, stop, tick)
+            if relearning is not None and job.settings.once:
+                relearning.wait()
         except Exception as error:
             diary.note(metrics.of(name), "failed")
             if isinstance(error, PySparkException):
@@ -222,15 +227,18 @@ def _connector(job: Job) -> dict[str, str]:
 
 def _relearning(job: Job, say: Callable[[str], None]) -> Relearning | None:
     """Publish the plan that was asked for; one that has to be learned first is learned while the job runs on hash."""
-    newest = job.store.plans.newest()
-    if job.plan is None or not job.plan.learned:
-        if job.plan is not None and str(job.plan) != str(newest):
-            job.store.publish(job.plan)
+    if job.plan is None:
         return None
-    if (newest.kind, newest.matchers) != (job.plan.kind, job.plan.matchers):
-        job.store.publish(Plan.hash(job.plan.matchers))
+    newest = str(job.store.plans.newest())
+    first = Plan.hash(job.plan.matchers) if job.plan.learned else job.plan
+    if newest not in (str(job.plan), str(first)):
+        job.store.publish(first)
+    if not job.plan.learned:
+        return None
+    if newest != str(job.plan):
         say(f"words are shared out by hash until {job.plan} is learned, from {job.schedule.training:,} posts")
-    return Relearning(job.store, job.settings.columns, job.plan, job.schedule, say)
+    cluster = job.cluster or Cluster(job.plan.matchers)
+    return Relearning(job.store, job.settings.columns, job.plan, cluster, job.schedule, say)
 
 
 def _plain(place: Address) -> str:

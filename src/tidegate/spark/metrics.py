@@ -124,6 +124,6 @@ class Metrics:
 def _plain(counts: Counts) -> dict[str, Any]:
     by_number = {
         name: {str(number): count for number, count in sorted(counted.items())}
-        for name, counted in (("loads", counts.loads), ("wanted", counts.wanted))
+        for name, counted in (("loads", counts.loads), ("visited", counts.visited), ("wanted", counts.wanted))
     }
     return {**vars(counts), **by_number}

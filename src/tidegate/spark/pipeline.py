@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from tidegate.errors import ConfigError
-from tidegate.route.shedding import By, Shedding
+from tidegate.route.shedding import Shedding
 from tidegate.spark import worker
 from tidegate.spark.columns import CORRUPT, MATCHER, Columns, Shape, carried
 from tidegate.spark.counts import observed
@@ -63,7 +63,6 @@ def match_rows(
     shape: Shape = Shape(),  # noqa: B008
     at: Pin | None = None,
     origin: str | None = None,
-    shed_by: By = "subscriptions",
 ) -> DataFrame:
     """Return one row for every post that matches, with lists of its matches, and between them rows that carry counts.
 
@@ -83,7 +82,7 @@ def match_rows(
         plan,
         version,
         origin or uuid.uuid4().hex,
-        Shedding(newest.most, shed_by),
+        Shedding(newest.most, newest.by),
     )
     if plan.partitions and version is not None and origin is None:
         # Routing and matching must see one cover, however long the job takes: upkeep leaves alone what is pinned.

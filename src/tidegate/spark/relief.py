@@ -12,6 +12,8 @@ from tidegate.route.shedding import Levels
 
 # Before anything is known of the visits that posts make, half of the buffer is ideal.
 _IDEAL = 0.5
+# Of so many posts it is kept what they asked for, older ones counting less and less.
+_REMEMBERED = 1_000_000
 
 
 class Relief:
@@ -32,14 +34,15 @@ class Relief:
 
     def most(self) -> float:
         """Return how many matchers a post of the batch that begins now may visit."""
-        waiting = self._waiting()
-        if waiting is not None:
-            self._controller.observe(waiting, self._clock())
+        # What nobody can tell is no reason to give up visits.
+        self._controller.observe(self._waiting() or 0, self._clock())
         return self._controller.levels.most(self._controller.level)
 
     def learn(self, wanted: Mapping[int, int]) -> None:
         """Take note of how many visits posts have asked for: what each level relieves follows from it."""
         self._wanted.update(wanted)
+        if self._wanted.total() > _REMEMBERED:
+            self._wanted = Counter({visits: posts // 2 for visits, posts in self._wanted.items()})
         loads = [_load(self._wanted, self._controller.levels.most(n)) for n in range(self._controller.levels.count + 1)]
         if loads[-1] > 0:
             self._controller.segments = segments(self._buffer, loads)

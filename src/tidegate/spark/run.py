@@ -134,7 +134,8 @@ class _Batches:
         settings = self._settings
         if self._relearning:
             self._relearning.before(posts)
-        pin = self._store.pin(self._run, batch, most=self._relief.most() if self._relief else inf)
+        most = self._relief.most() if self._relief else inf
+        pin = self._store.pin(self._run, batch, most=most, by=settings.shed_by)
         observation = Observation("tidegate")
         origin = f"{self._run}/{batch:012}"
         if self._may_be_replay:
@@ -149,7 +150,6 @@ class _Batches:
             shape=settings.shape,
             at=pin,
             origin=origin,
-            shed_by=settings.shed_by,
         )
         matches = merged(observed(rows, settings.columns.id, settings.shape, observation), settings.shape)
         self._sink.write(matches, self._run, batch)

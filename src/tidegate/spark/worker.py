@@ -207,6 +207,7 @@ def _match(
         yield from _rows(posts.slice(begin, end - begin), _together(named), task, schema)
     if matcher != HEAD:
         counts.visits += posts.num_rows
+        counts.visited[matcher] += posts.num_rows
         counts.loads[matcher] += posts.num_rows + counts.candidates
     yield count_row(counts, schema, task.shape)
 

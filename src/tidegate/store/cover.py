@@ -11,7 +11,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -47,6 +47,8 @@ class Cover:
     """By rising versions; the first is the main one."""
     dead: dict[str, Int32]
     """By segment: the numbers of its subscriptions that are gone or have changed since, rising."""
+    gone: dict[str, int] = field(default_factory=dict)
+    """By name of a level: how many of its subscriptions that are, each once however many copies it has."""
 
     @property
     def names(self) -> list[str]:
@@ -61,12 +63,12 @@ class Cover:
     @property
     def rows(self) -> int:
         """How many subscriptions there are."""
-        return sum(level.rows for level in self.levels) - sum(map(len, self.dead.values()))
+        return sum(level.rows for level in self.levels) - sum(self.gone.values())
 
     @property
     def tail_rows(self) -> int:
         """How many subscriptions lie outside the main level, or are dead in it: what compaction would tidy up."""
-        return sum(level.rows for level in self.levels[1:]) + sum(map(len, self.dead.values()))
+        return sum(level.rows for level in self.levels[1:]) + sum(self.gone.values())
 
     def published(self, files: Files) -> "Cover":
         """Publish it, and return what others will find under its name: of several hosts the first wins."""
@@ -79,10 +81,11 @@ class Cover:
         about = json.loads(read_strings(arrays, "about")[0].as_py())
         levels = tuple(Level(**{**level, "matchers": tuple(level["matchers"])}) for level in about["levels"])
         dead = {key.removeprefix("dead."): array for key, array in arrays.items() if key.startswith("dead.")}
-        return cls(name, about["version"], about["plan"], levels, dead)
+        return cls(name, about["version"], about["plan"], levels, dead, about["gone"])
 
     def _write(self, path: Path) -> None:
-        about = {"version": self.version, "plan": self.plan, "levels": [asdict(level) for level in self.levels]}
+        levels = [asdict(level) for level in self.levels]
+        about = {"version": self.version, "plan": self.plan, "levels": levels, "gone": self.gone}
         dead = {f"dead.{name}": numbers for name, numbers in self.dead.items()}
         write_segment(path, _KIND, {**string_arrays("about", strings([json.dumps(about)])), **dead}, {})
 
@@ -146,18 +149,29 @@ def _made(name: str, table: Table, files: Files, version: int, plan: Plan, segme
         since, added = level.since, added + level.rows
     kept = {level.segment(matcher) for level in levels for matcher in level.matchers}
     dead = {segment: numbers for segment, numbers in earlier.dead.items() if segment in kept}
+    gone = {level.name: earlier.gone.get(level.name, 0) for level in levels}
     if changed.num_rows:
         wanted = changed.column("id").combine_chunks().cast(pa.large_string())
         for level in levels:
-            for matcher in level.matchers:
-                segment = level.segment(matcher)
-                found = segments(level, matcher, plan).roster.numbers(wanted)
-                gone = np.union1d(dead.get(segment, np.empty(0, np.int32)), found[found >= 0])
-                if len(gone):
-                    dead[segment] = gone.astype(np.int32)
+            opened_at = {matcher: segments(level, matcher, plan) for matcher in level.matchers}
+            gone[level.name] += _mark_dead(dead, level, wanted, opened_at)
     if added:
         levels.append(build_level(table, files, since, version, plan))
-    return Cover(name, version, plan.version, tuple(levels), dead)
+    return Cover(name, version, plan.version, tuple(levels), dead, gone)
+
+
+def _mark_dead(dead: dict[str, Int32], level: Level, ids: pa.LargeStringArray, opened_at: dict[int, Compiled]) -> int:
+    """Mark subscriptions as dead wherever a level has them; return how many were not."""
+    newly = np.zeros(len(ids), np.bool_)
+    for matcher in level.matchers:
+        segment = level.segment(matcher)
+        before = dead.get(segment, np.empty(0, np.int32))
+        found = opened_at[matcher].roster.numbers(ids)
+        newly |= (found >= 0) & ~np.isin(found, before)
+        marked = np.union1d(before, found[found >= 0]).astype(np.int32)
+        if len(marked):
+            dead[segment] = marked
+    return int(np.count_nonzero(newly))
 
 
 def latest(table: Table, files: Files, version: int, plan: Plan) -> Cover | None:

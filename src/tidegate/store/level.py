@@ -5,6 +5,8 @@ The level that begins at 0 is the main one; the others, built from what was adde
 
 import logging
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -107,10 +109,16 @@ def word_map(files: Files, plan: Plan) -> WordMap | None:
     if not plan.learned:
         return None
     try:
-        return files.opened(plan.words, WordMap.open)
+        return files.opened(plan.words, _opened_words)
     except DamageError as error:
         lost = f"the word map of plan {plan}, version {plan.version}, is gone: learn it anew"
         raise StoreError(f"{lost} ({error})") from error
+
+
+@lru_cache(maxsize=2)
+def _opened_words(path: Path) -> WordMap:
+    """A word map never changes under its name, and every level is placed by it: it is opened once."""
+    return WordMap.open(path)
 
 
 def open_segment(table: Table, files: Files, level: Level, matcher: int, plan: Plan) -> Compiled:

@@ -10,6 +10,7 @@ from math import inf
 from typing import NamedTuple
 
 from tidegate.errors import StoreError
+from tidegate.route.shedding import By
 from tidegate.store.location import Location
 
 JOB = "job-"
@@ -27,6 +28,8 @@ class Pin(NamedTuple):
     """The version of the plan."""
     most: float = inf
     """How many matchers a post may visit, on average where it is no whole number: less than all under load."""
+    by: By = "subscriptions"
+    """What decides which."""
 
 
 class Pins:
@@ -41,7 +44,7 @@ class Pins:
         content = self._location.read(_name(query, batch))
         try:
             return None if content is None else Pin(**json.loads(content))  # JSON as Python writes it knows infinity
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             name = f"{self._location.url}/{_name(query, batch)}"
             raise StoreError(
                 f"{name}: this pin is damaged: remove it, and the batch will see what is newest"

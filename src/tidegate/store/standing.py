@@ -34,6 +34,8 @@ Alive = NDArray[np.bool_]
 _Opened = TypeVar("_Opened")
 # Levels that no cover of this process used lately: a replay may return to them, a long history must not pile up.
 _KEPT = 64
+# A reading knows all words of the subscriptions and all spellings of the stream; a plan that was left is left for good.
+_KEPT_READINGS = 2
 
 
 class Part(NamedTuple):
@@ -169,7 +171,7 @@ class Opener:
         main = cover.levels[0].name if cover.levels else ""
         if cover.plan in self._readings and self._readings[cover.plan].main != main:
             del self._readings[cover.plan]
-        readings = _kept(self._readings, cover.plan, lambda: _Readings(main))
+        readings = _kept(self._readings, cover.plan, lambda: _Readings(main), _KEPT_READINGS)
         readings.forget_but({level.name for level in cover.levels})
         return readings
 

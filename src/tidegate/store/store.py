@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.refusal import Refusal, nameless
 from tidegate.route.plan import Plan
+from tidegate.route.shedding import By
 from tidegate.route.word_map import WordMap
 from tidegate.store.checking import checked_query, subscription_errors
 from tidegate.store.expiry import Expiry
@@ -161,16 +162,19 @@ class Store:
         self._expiry.looked(looked, now)
         return len(due)
 
-    def pin(self, query: str, batch: int, plan: int | None = None, most: float = inf) -> Pin:
+    def pin(
+        self, query: str, batch: int, plan: int | None = None, *, most: float = inf, by: By = "subscriptions"
+    ) -> Pin:
         """Return the versions that a batch of a streaming query is matched against: the newest, when first asked.
 
-        A query that cannot change its plan names it; `most` is how many matchers a post may visit, as first asked too.
+        A query that cannot change its plan names it. `most` says how many matchers a post may visit, and `by` what
+        decides which; both are as first asked, too.
         """
         found = self.pins.at(query, batch)
         if found is not None:
             return found
         self.expire()
-        newest = self.newest()._replace(most=most)
+        newest = self.newest()._replace(most=most, by=by)
         return self.pins.pin(query, batch, newest if plan is None else newest._replace(plan=plan))
 
     def newest(self) -> Pin:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 
-from tidegate.errors import ConfigError
+from tidegate.errors import ConfigError, StoreError
 from tidegate.route.plan import Plan
 from tidegate.store.cover import Cover, compact, cover_at, latest
 from tidegate.store.lease import Lease
@@ -119,7 +119,11 @@ class Upkeep:
             return 0
         # A cover older than the fold cannot be continued, as it might hold what was removed: let there be newer ones.
         for plan in {pin.plan for pin in self._pins()}:
-            cover_at(table, self._store.files, version, self._store.plans.at(plan))
+            try:
+                cover_at(table, self._store.files, version, self._store.plans.at(plan))
+            except StoreError as error:
+                # Its word map may be lost. Whoever still follows that plan is told so; the table need not wait for it.
+                _log.warning("plan %d is passed over: %s", plan, error)
         last = table.last_rows(files)
         living = last.filter(pc.invert(last.column("removed")))
         if table.replace(files, living, folded_to=version) is None:
@@ -136,7 +140,7 @@ class Upkeep:
         versions = {pin.store for pin in pins} | {level.until for cover in needed for level in cover.levels}
         deleted = store.table.vacuum(self.policy.retention_hours, sorted(versions))
         store.table.clean_log()
-        removed = leftovers(store, needed, self.policy.grace_s)
+        removed = leftovers(store, needed, pins, self.policy.grace_s)
         for name in removed:
             store.files.delete(name)
         store.pins.tidy(self._since())
