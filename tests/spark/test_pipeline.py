@@ -198,6 +198,7 @@ def test_columns_may_have_other_names(
         ("id string, body string", {}, "posts have no column 'text': the columns are id, body"),
         ("text string", {}, "posts have no column 'id'"),
         ("id string, text string", {"lat": "north"}, "posts have no column 'north'"),
+        ("id struct<a: int>, text string", {}, "column 'id' is of type struct<a:int>: an id is a text or a number"),
         ("id string, text binary", {}, "column 'text' is of type binary: string is needed; cast it first"),
         ("id string, text string, lat boolean, lon double", {}, "'lat' is of type boolean: double is needed; cast it"),
         ("id string, text string, lat struct<x: int>", {}, "'lat' is of type struct<x:int>.*or rename it if it is"),

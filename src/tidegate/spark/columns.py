@@ -7,11 +7,13 @@ from pyspark.sql.types import (
     ArrayType,
     DataType,
     DoubleType,
+    MapType,
     NullType,
     NumericType,
     StringType,
     StructField,
     StructType,
+    VariantType,
 )
 
 from tidegate.errors import ConfigError
@@ -86,6 +88,9 @@ class Columns:
             self.lat or usual.get("lat"),
             self.lon or usual.get("lon"),
         )
+        if isinstance(schema[self.id].dataType, StructType | ArrayType | MapType | VariantType):
+            kind = schema[self.id].dataType.simpleString()
+            raise ConfigError(f"column {self.id!r} is of type {kind}: an id is a text or a number; name another column")
         for parameter, name in columns.read.items():
             _check_type(schema[name], _TYPES[parameter])
         return columns
