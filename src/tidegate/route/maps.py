@@ -10,6 +10,7 @@ from tidegate.route.greedy import greedy_owners
 from tidegate.route.hot_words import split
 from tidegate.route.hypergraph import hypergraph_owners
 from tidegate.route.ownership import owner
+from tidegate.route.refinement import refined_owners
 from tidegate.route.sample import Sample
 from tidegate.route.word_graph import WordGraph
 from tidegate.route.word_map import WordMap
@@ -39,7 +40,7 @@ LEARNERS: dict[str, Learner] = {
     "hash": hash_owners,
     **{name: _by_graph(owners) for name, owners in GRAPH_LEARNERS.items()},
     "salb": greedy_owners,
-    "refined": greedy_owners,
+    "refined": refined_owners,
     "hypergraph": hypergraph_owners,
 }
 

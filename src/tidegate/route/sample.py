@@ -92,7 +92,7 @@ class Sample:
     @cached_property
     def posts_of(self) -> Csr:
         """By word: the posts it is in, rising."""
-        return Csr(*_inverted(self.posts, offsets_of(self.frequency)))
+        return Csr(*inverted(self.posts, offsets_of(self.frequency)))
 
     def __len__(self) -> int:
         """Return the number of posts."""
@@ -114,7 +114,8 @@ def taken(rows: Csr, chosen: Int64) -> Csr:
 
 
 @njit(cache=True, nogil=True)
-def _inverted(posts: Csr, offsets: Int64) -> tuple[Int64, Int32]:
+def inverted(posts: Csr, offsets: Int64) -> tuple[Int64, Int32]:
+    """Return by word the posts it is in, rising; those of word `w` begin at `offsets[w]`."""
     ends = offsets[:-1].copy()
     values = np.empty(len(posts.values), np.int32)
     for post in range(len(posts.offsets) - 1):
