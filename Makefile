@@ -30,6 +30,9 @@ bench: $(STAMP) java ## every benchmark at SCALE (small, paper or max); JSON and
 	$(BIN)/tidegate bench text --scale $(SCALE) --json out/text-$(SCALE).json
 	$(BIN)/tidegate bench index --scale $(SCALE) --json out/index-$(SCALE).json --plot out/index-$(SCALE).png
 	$(BIN)/tidegate bench pipeline --scale $(SCALE) --json out/pipeline-$(SCALE).json
+	$(BIN)/tidegate bench route --scale $(SCALE) --json out/route-$(SCALE).json --plot out/route-$(SCALE).png
+	$(BIN)/tidegate bench drift --scale $(SCALE) --json out/drift-$(SCALE).json --plot out/drift-$(SCALE).png
+	$(BIN)/tidegate bench shed --scale $(SCALE) --json out/shed-$(SCALE).json --plot out/shed-$(SCALE).png
 
 services: ## fetch Spark's Kafka connector, and Maven for it
 	@scripts/kafka jars > /dev/null

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.bench import index, pipeline, shed, text
+from tidegate.bench import drift, index, pipeline, route, shed, text
 from tidegate.bench.report import Report, scale_named
 from tidegate.bench.stored import check_stored
 from tidegate.errors import ConfigError
@@ -33,6 +33,8 @@ BENCHES = {
     "text": Bench(text.run),
     "index": Bench(index.run, index.plot, shows_progress=True, needs=("duckdb", "perq")),
     "pipeline": Bench(pipeline.run, shows_progress=True, needs=("duckdb",), takes_plans=True),
+    "route": Bench(route.run, route.plot, shows_progress=True),
+    "drift": Bench(drift.run, drift.plot, shows_progress=True),
     "shed": Bench(shed.run, shed.plot),
 }
 _PICTURES = (".png", ".svg", ".pdf")

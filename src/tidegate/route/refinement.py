@@ -55,20 +55,22 @@ def _posts_of(posts: Csr, n_words: int) -> Csr:
 
 @njit(cache=True, nogil=True)
 def _sweep(posts: Csr, posts_of: Csr, owner_of: Int32, loads: Int64, power: int) -> Any:
-    """Offer every word, the commonest first, to every matcher; keep the loads up to date, and return how many moved."""
+    """Offer every word, the commonest first, to all matchers; keep the loads up to date, and return how many moved."""
     matchers, moved, post_number = len(loads), 0, 0
     total = loads.sum()
     mean = max(total / matchers, 1.0)
     cost = np.empty(matchers)
     for matcher in range(matchers):
         cost[matcher] = _raised(loads[matcher] / mean, power)
-    # By matcher: how many of the word's posts visit it for the sake of other words.
+    # By matcher: how many of the word's posts visit it for the sake of other words; and which matchers these are.
     visiting = np.zeros(matchers, np.int64)
+    visited = np.empty(matchers, np.int64)
     visited_by = np.full(matchers, -1, np.int64)
     for word in range(len(owner_of)):
         first, end = posts_of.offsets[word], posts_of.offsets[word + 1]
         if first == end:
             continue
+        count = 0
         for k in range(first, end):
             post = posts_of.values[k]
             post_number += 1
@@ -76,19 +78,26 @@ def _sweep(posts: Csr, posts_of: Csr, owner_of: Int32, loads: Int64, power: int)
                 matcher = owner_of[other]
                 if other != word and visited_by[matcher] != post_number:
                     visited_by[matcher] = post_number
+                    if visiting[matcher] == 0:
+                        visited[count] = matcher
+                        count += 1
                     visiting[matcher] += 1
         home, frequency = owner_of[word], end - first
         # Where words are often together, one matcher would draw in all of them, whatever its load then costs.
         limit = max(_SLACK * total / matchers, loads[home])
         best = home
         least = cost[home] - _raised((loads[home] - frequency + visiting[home]) / mean, power)
-        for matcher in range(matchers):
+        # Of those that no post visits anyway, the least loaded is the best: powers are convex.
+        idlest = np.argmin(loads)
+        for k in range(count + 1):
+            matcher = visited[k] if k < count else idlest
             load = loads[matcher] + frequency - visiting[matcher]
-            if matcher != home and load <= limit:
-                more = _raised(load / mean, power) - cost[matcher]
-                # The last digits of a sum of powers are noise, on which a word must not go round in circles.
-                if more < least * (1 - 1e-12):
-                    best, least = matcher, more
+            if matcher == home or load > limit:
+                continue
+            more = _raised(load / mean, power) - cost[matcher]
+            # The last digits of a sum of powers are noise, on which a word must not go round in circles.
+            if more < least * (1 - 1e-12) or (best != home and more == least and matcher < best):
+                best, least = matcher, more
         if best != home:
             loads[home] -= frequency - visiting[home]
             loads[best] += frequency - visiting[best]
@@ -97,7 +106,8 @@ def _sweep(posts: Csr, posts_of: Csr, owner_of: Int32, loads: Int64, power: int)
             cost[best] = _raised(loads[best] / mean, power)
             owner_of[word] = best
             moved += 1
-        visiting[:] = 0
+        for k in range(count):
+            visiting[visited[k]] = 0
     return moved
 
 

@@ -1,0 +1,75 @@
+"""How much of everything a run of the benchmark does, by scale."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tidegate.bench.report import Scale
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of things learned from, subscribed to, routed and matched."""
+
+    posts: int = 1_000_000
+    """The corpus; a file may have fewer."""
+    folds: int = 10
+    slow_folds: int = 1
+    """Of these folds, those for maps that take long to learn."""
+    matchers: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128, 256)
+    """Of Figures 5 to 12."""
+    subscriptions: int = 100_000
+    """Of Figures 3 and 5 to 12."""
+    topics: int = 100
+    topic_posts: int = 100_000
+    look_up_posts: int = 5_000
+    grown: tuple[int, ...] = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+    """Numbers of subscriptions, of Figures 14 to 21."""
+    grown_matchers: int = 16
+    learned: tuple[int, ...] = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+    """Sizes of the learning corpus, of Figures 13 and 28; posts are repeated where there are fewer."""
+    slowly_learned: int = 1_000_000
+    """The most that the maps which take long are given."""
+    learning_matchers: int = 64
+    split_matchers: tuple[int, ...] = (64, 256)
+    """Beside the others, for maps whose hot words are split."""
+    clocked_matchers: tuple[int, ...] = (16, 64, 256)
+    """Of the maps that are also measured by matcher clocks."""
+    clocked_posts: int = 300_000
+    """Repeated if the fold has fewer."""
+    short_subscriptions: int = 1_000_000
+    """Of the plans that meet on matcher clocks."""
+    short_matchers: tuple[int, ...] = (64, 256)
+    short_grown: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+    """Numbers of short subscriptions, for head and tail against replicate at the first number of matchers."""
+
+    def every_matchers(self, *, splitting: bool) -> list[int]:
+        """Return all numbers of matchers that maps are learned for."""
+        split = (*self.split_matchers, *self.short_matchers) if splitting else ()
+        return sorted({*self.matchers, self.grown_matchers, *self.clocked_matchers, *split})
+
+
+SIZES: Final[dict[Scale, Sizes]] = {
+    "small": Sizes(
+        posts=50_000,
+        folds=2,
+        matchers=(8, 64),
+        subscriptions=10_000,
+        topics=10,
+        topic_posts=5_000,
+        look_up_posts=1_000,
+        grown=(100, 1_000, 10_000),
+        learned=(10_000, 30_000, 1_000_000),
+        slowly_learned=30_000,
+        clocked_matchers=(64,),
+        clocked_posts=50_000,
+        short_subscriptions=50_000,
+        short_grown=(10_000, 100_000),
+    ),
+    "paper": Sizes(),
+    "max": Sizes(
+        slow_folds=10,
+        learned=(10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000),
+        clocked_matchers=(2, 4, 8, 16, 32, 64, 128, 256),
+        short_grown=(10_000, 100_000, 1_000_000, 10_000_000),
+    ),
+}
