@@ -33,6 +33,7 @@ from tidegate.text.analyzer import Analyzer
 TINY = Sizes(
     posts=2_000,
     folds=2,
+    most_learned={"refined": 500, "hypergraph": 100},
     matchers=(8, 64),
     subscriptions=300,
     topics=4,

@@ -20,7 +20,7 @@ from tidegate.workload.posts import posts as generated_posts
 from tidegate.workload.searches import saved_searches
 
 PAGE = Path(__file__).parents[2] / "docs" / "kafka.md"
-PATIENCE_S = 120
+PATIENCE_S = 240
 
 pytestmark = pytest.mark.slow
 

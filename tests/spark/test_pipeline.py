@@ -214,7 +214,6 @@ def test_columns_may_have_other_names(
         ("id string, text string, _matches int", {}, "posts have a column '_matches'.*rename it first"),
         ("id string, text string", {"per": "subscriber"}, "per is 'subscriber': allowed are 'match' and 'post'"),
         ("id string, text string, _matcher int", {}, "posts have a column '_matcher'.*rename it first"),
-        ("id string, text string, _counts string", {}, "posts have a column '_counts'.*rename it first"),
     ],
 )
 def test_posts_that_do_not_fit_are_refused_before_anything_runs(
@@ -437,3 +436,21 @@ def test_a_dot_in_a_columns_name_is_refused_unless_the_column_stays_behind(spark
     with pytest.raises(ConfigError, match=r"column 'a\.b' has a dot in its name"):
         tidegate.match(posts, storms)
     assert [row["id"] for row in tidegate.match(posts, storms, carry=[]).collect()] == ["1"]
+
+
+def test_a_function_that_looks_at_no_match_does_not_hold_up_the_stream(
+    spark: SparkSession, storms: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidegate.spark.run._COUNTS_S", 0.5)
+    seen: list[int] = []
+    address = files(tmp_path / "posts", stormy("1"), stormy("2"))
+    counted: dict[int, Counts] = {}
+    run(
+        read_posts(spark, address),
+        storms,
+        HookSink(lambda _, batch: seen.append(batch)),
+        tmp_path / "checkpoint",
+        report=counted.__setitem__,
+    )
+    assert seen == [0, 1]
+    assert counted == {0: Counts(), 1: Counts()}

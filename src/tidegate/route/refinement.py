@@ -90,7 +90,7 @@ def _sweep(posts: Csr, posts_of: Csr, owner_of: Int32, loads: Int64, power: int)
         # Of those that no post visits anyway, the least loaded is the best: powers are convex.
         idlest = np.argmin(loads)
         for k in range(count + 1):
-            matcher = visited[k] if k < count else idlest
+            matcher = visited[k] if k < count else idlest  # type: ignore[assignment]
             load = loads[matcher] + frequency - visiting[matcher]
             if matcher == home or load > limit:
                 continue

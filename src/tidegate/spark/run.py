@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from queue import Empty, Queue
+from threading import Thread
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.streaming.query import StreamingQuery
@@ -28,6 +30,8 @@ from tidegate.store.store import Store
 
 _log = logging.getLogger(__name__)
 
+# Counts come with the end of an action, or never.
+_COUNTS_S = 30.0
 # In the checkpoint, beside Spark's own files.
 _RUN_FILE = "tidegate-run"
 
@@ -126,6 +130,7 @@ class _Batches:
         beyond, levels = settings.shed_beyond, Levels(settings.shed_from)
         self._relief = None if beyond is None else Relief(beyond, levels, waiting)
         self._may_be_replay = True
+        self._is_counted = True
 
     def __call__(self, posts: DataFrame, batch: int) -> None:
         if self._sink.has(self._run, batch):
@@ -153,10 +158,23 @@ class _Batches:
         )
         matches = merged(observed(rows, settings.columns.id, settings.shape, observation), settings.shape)
         self._sink.write(matches, self._run, batch)
-        counts = counts_of(observation.get)
+        counts = self._observed(observation)
         if self._relearning:
             self._relearning.after(posts, counts, self._store.plans.at(pin.plan))
         if self._relief:
             self._relief.learn(counts.wanted)
         if self._report is not None:
             self._report(batch, counts)
+
+    def _observed(self, observation: Observation) -> Counts:
+        """What was counted of a batch: nothing if its sink runs no action of Spark's, as a function may."""
+        if not self._is_counted:
+            return Counts()
+        found: Queue[Counts] = Queue()
+        Thread(target=lambda: found.put(counts_of(observation.get)), name="tidegate-counts", daemon=True).start()
+        try:
+            return found.get(timeout=_COUNTS_S)
+        except Empty:
+            _log.warning("the sink of %s has matched nothing for Spark to count: batches are not counted", self._run)
+            self._is_counted = False
+            return Counts()

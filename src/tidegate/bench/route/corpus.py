@@ -1,7 +1,8 @@
 """The posts of a run, in folds, with the table and the figure that the paper has of its own."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
@@ -14,6 +15,7 @@ from tidegate.csr import Int64
 from tidegate.errors import ConfigError
 from tidegate.index.strings import strings
 from tidegate.route.sample import Sample, taken
+from tidegate.route.word_graph import WordGraph
 from tidegate.text.analyzer import Analyzer
 from tidegate.workload.posts import posts as generated_posts
 
@@ -28,6 +30,22 @@ _STEPS: Final = (1, 2, 5)
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """Posts to learn from; what several maps need of them is made once."""
+
+    sample: Sample
+
+    @cached_property
+    def graph(self) -> WordGraph:
+        """The words that are together."""
+        return WordGraph.of(self.sample)
+
+    def __len__(self) -> int:
+        """Return the number of posts."""
+        return len(self.sample)
+
+
+@dataclass(frozen=True)
 class Fold:
     """A part of the posts that maps are measured on, and the others, which they are learned from."""
 
@@ -38,6 +56,15 @@ class Fold:
     """By post of `seen`: its row in the corpus."""
     word_of: Int64
     """By word of `seen`: its number in the corpus."""
+    _lessons: dict[int, Lesson] = field(default_factory=dict, init=False)
+
+    def lesson(self, most: int) -> Lesson:
+        """Return the posts to learn from, or so many of them."""
+        count = min(most, len(self.learned))
+        if count not in self._lessons:
+            whole = count == len(self.learned)
+            self._lessons[count] = Lesson(self.learned if whole else self.learned.only(np.arange(count)))
+        return self._lessons[count]
 
 
 @dataclass(frozen=True)
@@ -81,7 +108,7 @@ def report_corpus(report: Report, corpus: Corpus) -> None:
         "posts": len(sample),
         "words": len(sample.words),
         "word occurrences": len(sample.posts.values),
-        "word pairs": 0,
+        "word pairs": len(WordGraph.of(sample).together) // 2,  # an edge has two directions
     }
     report.section(
         "Table 1: the corpus that maps are learned from",

@@ -58,7 +58,11 @@ def _over_subscriptions(kind: str, sizes: Sizes) -> Iterator[Case]:
 
 def _rows(trials: Trials, by: str, cases: Iterable[Case]) -> Iterator[Row]:
     for case in cases:
-        row: Row = {by: getattr(case, by), "map": case.contender.label}
+        row: Row = {
+            by: getattr(case, by),
+            "map": case.contender.label,
+            "posts learned from": trials.maps[case.contender, case.matchers].posts,
+        }
         for name, figure in (
             ("spread", trials.spread(case)),
             ("imbalance", trials.imbalance(case)),

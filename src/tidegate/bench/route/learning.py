@@ -9,7 +9,7 @@ import numpy as np
 
 from tidegate.bench.report import Report, Row
 from tidegate.bench.route.audience import Audience
-from tidegate.bench.route.corpus import Corpus, Fold
+from tidegate.bench.route.corpus import Corpus, Fold, Lesson
 from tidegate.bench.route.peak import peak
 from tidegate.bench.route.sizes import Sizes
 from tidegate.bench.route.trials import CONTENDERS, SALB
@@ -45,12 +45,13 @@ def _rows(fold: Fold, audience: Audience, sizes: Sizes) -> Iterator[Row]:
     for posts in sizes.learned:
         sample = fold.learned.only(np.resize(np.arange(len(fold.learned)), posts))
         for contender in CONTENDERS:
-            if contender.is_slow and posts > sizes.slowly_learned:
+            slowly = sizes.most_learned.get(contender.name, sizes.slowly_learned)
+            if contender.is_slow and posts > slowly:
                 continue
-            begun = replace(sample)  # without the index from words to posts, which is part of learning
+            lesson = Lesson(replace(sample))  # without the index from words to posts, which is part of learning
             with peak() as memory:
                 start = perf_counter()
-                words = contender.learn(begun, sizes.learning_matchers)
+                words = contender.learn(lesson, sizes.learning_matchers)
                 seconds = perf_counter() - start
             fresh = posts <= len(fold.learned)
             yield {

@@ -1,6 +1,7 @@
 """How much of everything a run of the benchmark does, by scale."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from tidegate.bench.report import Scale
@@ -15,6 +16,12 @@ class Sizes:
     folds: int = 10
     slow_folds: int = 1
     """Of these folds, those for maps that take long to learn."""
+    most_learned: Mapping[str, int] = field(
+        default_factory=lambda: {"gc": 100_000, "gfc": 100_000, "refined": 100_000, "hypergraph": 10_000}
+    )
+    """By map: how many posts are as much as can be waited for."""
+    refined_whole: int = 64
+    """The number of matchers for which the refined map, without splitting, is learned from all posts nevertheless."""
     matchers: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128, 256)
     """Of Figures 5 to 12."""
     subscriptions: int = 100_000
@@ -28,11 +35,11 @@ class Sizes:
     learned: tuple[int, ...] = (10_000, 30_000, 100_000, 300_000, 1_000_000)
     """Sizes of the learning corpus, of Figures 13 and 28; posts are repeated where there are fewer."""
     slowly_learned: int = 1_000_000
-    """The most that the maps which take long are given."""
+    """The most that maps which take long are given there."""
     learning_matchers: int = 64
     split_matchers: tuple[int, ...] = (64, 256)
     """Beside the others, for maps whose hot words are split."""
-    clocked_matchers: tuple[int, ...] = (16, 64, 256)
+    clocked_matchers: tuple[int, ...] = (64, 256)
     """Of the maps that are also measured by matcher clocks."""
     clocked_posts: int = 300_000
     """Repeated if the fold has fewer."""
@@ -52,14 +59,15 @@ SIZES: Final[dict[Scale, Sizes]] = {
     "small": Sizes(
         posts=50_000,
         folds=2,
+        most_learned={"refined": 10_000, "hypergraph": 1_000},
         matchers=(8, 64),
         subscriptions=10_000,
         topics=10,
-        topic_posts=5_000,
+        topic_posts=2_000,
         look_up_posts=1_000,
         grown=(100, 1_000, 10_000),
-        learned=(10_000, 30_000, 1_000_000),
-        slowly_learned=30_000,
+        learned=(1_000, 10_000, 1_000_000),
+        slowly_learned=10_000,
         clocked_matchers=(64,),
         clocked_posts=50_000,
         short_subscriptions=50_000,
@@ -67,7 +75,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
     ),
     "paper": Sizes(),
     "max": Sizes(
-        slow_folds=10,
+        slow_folds=2,
+        most_learned={"refined": 300_000, "hypergraph": 100_000},
         learned=(10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000),
         clocked_matchers=(2, 4, 8, 16, 32, 64, 128, 256),
         short_grown=(10_000, 100_000, 1_000_000, 10_000_000),

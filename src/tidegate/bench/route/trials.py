@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from tidegate.bench.route.audience import Audience
-from tidegate.bench.route.corpus import Corpus
+from tidegate.bench.route.corpus import Corpus, Lesson
 from tidegate.bench.route.sizes import Sizes
-from tidegate.route.maps import LEARNERS, learn
-from tidegate.route.sample import Sample
+from tidegate.route.maps import GRAPH_LEARNERS, LEARNERS, learn
 from tidegate.route.word_map import WordMap
 
 _FAST: Final = ("hash", "salb")
@@ -35,13 +34,21 @@ class Contender(NamedTuple):
         """Whether it takes too long for all folds."""
         return self.name not in _FAST
 
-    def learn(self, sample: Sample, matchers: int) -> WordMap:
+    def learn(self, lesson: Lesson, matchers: int) -> WordMap:
         """Learn the map."""
-        return learn(self.name, sample, matchers, splitting=self.splitting)
+        if self.name in GRAPH_LEARNERS:
+            return WordMap.of(lesson.sample, GRAPH_LEARNERS[self.name](lesson.graph, matchers), matchers)
+        return learn(self.name, lesson.sample, matchers, splitting=self.splitting)
+
+    def most_learned(self, sizes: Sizes, matchers: int) -> int:
+        """Return how many posts it is to be learned from at most."""
+        if self == REFINED and matchers == sizes.refined_whole:
+            return sizes.posts
+        return sizes.most_learned.get(self.name, sizes.posts)
 
 
 CONTENDERS: Final = (*map(Contender, LEARNERS), *(Contender(name, splitting=True) for name in _SPLIT))
-SALB: Final = Contender("salb")
+SALB, REFINED = Contender("salb"), Contender("refined")
 
 
 class Case(NamedTuple):
@@ -93,7 +100,8 @@ class Trials:
                 if contender.is_slow and fold.number >= sizes.slow_folds:
                     continue
                 for matchers in sizes.every_matchers(splitting=contender.splitting):
-                    words = contender.learn(fold.learned, matchers)
+                    lesson = fold.lesson(contender.most_learned(sizes, matchers))
+                    words = contender.learn(lesson, matchers)
                     for (kind, count), subscribed in heard.items():
                         if matchers == sizes.grown_matchers or count == sizes.subscriptions:
                             measured = words.measured(fold.seen, subscribed[fold.word_of])
