@@ -44,6 +44,7 @@ TINY = Sizes(
     slowly_learned=500,
     clocked_matchers=(8,),
     clocked_posts=300,
+    short_posts=1_500,
     short_subscriptions=500,
     short_matchers=(64,),
     short_grown=(100, 500),

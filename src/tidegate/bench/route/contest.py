@@ -48,7 +48,7 @@ class Scene:
         fold = corpus.fold(0, sizes.folds)
         is_kept = np.arange(len(fold.learned)) % _KEPT == 0
         kept = fold.learned.only(np.flatnonzero(is_kept))
-        posts = corpus.posts(np.resize(fold.rows, sizes.clocked_posts))
+        posts = corpus.posts(np.resize(fold.rows, sizes.short_posts))
         return cls(fold.learned.only(np.flatnonzero(~is_kept)), kept, posts, clock_costs(asked, posts, kept))
 
     def head_and_tail(self, audience: Audience, asked: Asked, matchers: int) -> Clocked:

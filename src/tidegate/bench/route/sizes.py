@@ -41,10 +41,10 @@ class Sizes:
     """Beside the others, for maps whose hot words are split."""
     clocked_matchers: tuple[int, ...] = (64, 256)
     """Of the maps that are also measured by matcher clocks."""
-    clocked_posts: int = 300_000
-    """Repeated if the fold has fewer."""
+    clocked_posts: int = 100_000
+    short_posts: int = 300_000
+    """For the plans that meet on matcher clocks; repeated if the fold has fewer."""
     short_subscriptions: int = 1_000_000
-    """Of the plans that meet on matcher clocks."""
     short_matchers: tuple[int, ...] = (64, 256)
     short_grown: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     """Numbers of short subscriptions, for head and tail against replicate at the first number of matchers."""
@@ -59,18 +59,20 @@ SIZES: Final[dict[Scale, Sizes]] = {
     "small": Sizes(
         posts=50_000,
         folds=2,
-        most_learned={"refined": 10_000, "hypergraph": 1_000},
+        most_learned={"refined": 5_000, "hypergraph": 500},
         matchers=(8, 64),
         subscriptions=10_000,
         topics=10,
         topic_posts=2_000,
         look_up_posts=1_000,
         grown=(100, 1_000, 10_000),
-        learned=(1_000, 10_000, 1_000_000),
-        slowly_learned=10_000,
-        clocked_matchers=(64,),
-        clocked_posts=50_000,
+        learned=(500, 5_000, 1_000_000),
+        slowly_learned=5_000,
+        clocked_matchers=(16,),
+        clocked_posts=10_000,
+        short_posts=30_000,
         short_subscriptions=50_000,
+        short_matchers=(64,),
         short_grown=(10_000, 100_000),
     ),
     "paper": Sizes(),
