@@ -69,7 +69,7 @@ def test_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tidegate.index.segment.FORMAT", 99)
     write_segment(tmp_path / "x", "kind", ARRAYS, {})
     monkeypatch.undo()
-    with pytest.raises(StoreError, match="x: segment format 99, this version reads 3"):
+    with pytest.raises(StoreError, match="x: segment format 99, this version reads 4"):
         read_segment(tmp_path / "x", "kind")
 
 

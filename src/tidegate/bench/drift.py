@@ -128,10 +128,10 @@ def stored_weeks(path: Path, count: int) -> list[pa.LargeStringArray]:
         times = posts["ts"].cast(pa.timestamp("us", "UTC"), safe=False).cast(pa.int64()).to_numpy()
     except (OSError, KeyError, pa.ArrowException) as error:
         raise ConfigError(f"no weeks can be read from {path}, which needs columns 'ts' and 'text': {error}") from error
-    week_of: Int64 = (times - times.min(initial=0 if not len(times) else times[0])) // _WEEK
+    if len(times) == 0 or np.ptp(times) < _WEEK:
+        raise ConfigError(f"{path} has posts of less than two weeks: drift needs one to learn from, and one to follow")
+    week_of: Int64 = (times - times.min()) // _WEEK
     posts_of = np.bincount(week_of)
-    if len(posts_of) < 2:
-        raise ConfigError(f"{path} has posts of {len(posts_of)} weeks: drift needs 2 at least")
     count = min(count, len(posts_of))
     first = int(np.argmax(np.convolve(posts_of, np.ones(count), mode="valid")))
     written = strings(posts["text"])
@@ -145,7 +145,7 @@ def _report_spans(report: Report, found: dict[str, list[Measured]], sizes: Sizes
         stop = min(first + _SPAN, weeks) if first else 1
         for name, measured in found.items():
             span = measured[first:stop]
-            relative = [one.throughput / salb.throughput for one, salb in zip(measured, found["salb"], strict=True)]
+            pairs = zip(span, found["salb"][first:stop], strict=True)
             rows.append(
                 {
                     "week": first,
@@ -154,7 +154,7 @@ def _report_spans(report: Report, found: dict[str, list[Measured]], sizes: Sizes
                     "spread": float(np.mean([one.spread for one in span])),
                     "imbalance": float(np.mean([one.imbalance for one in span])),
                     "throughput": float(np.mean([one.throughput for one in span])),
-                    "× SALB": float(np.mean(relative[first:stop])),
+                    "× SALB": float(np.mean([one.throughput / salb.throughput for one, salb in pairs])),
                 }
             )
     report.section(

@@ -31,6 +31,7 @@ _KEPT: Final = 10
 """Of so many posts to learn from, one is kept for choosing the head."""
 _PAPERS: Final = "SALB, LASP, every word (S³-TM)"
 _OURS: Final = "head and tail"
+_REPLICATE: Final = "replicate"
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,17 @@ def report_contest(report: Report, corpus: Corpus, trials: Trials, sizes: Sizes,
     asked = audience.asked()
     scene = Scene.of(corpus, asked, sizes)
     whole = replicated(asked, scene.posts)
+    different = min(sizes.short_posts, -(-len(corpus.sample) // sizes.folds))
     for matchers in sizes.short_matchers:
         yield f"clocked plans, {matchers} matchers"
         runs = {name: run.checked(whole) for name, run in _runs(scene, audience, asked, trials, matchers)}
-        runs["replicate"] = whole.shared_by(matchers)
+        runs[_REPLICATE] = whole.shared_by(matchers)
         report.section(
             f"Clocked plans, {matchers} matchers: {len(audience):,} short subscriptions",
             [_row(name, run, runs[_PAPERS], whole) for name, run in runs.items()],
-            note=f"{whole.posts:,} posts with {len(whole.matches) / whole.posts:.3g} matches each, the same by every "
-            f"plan; hosts of {_PER_HOST} matchers; memory as a share of the whole index",
+            note=f"{whole.posts:,} posts in one batch ({different:,} different ones), each with "
+            f"{len(whole.matches) / whole.posts:.3g} matches, the same by every plan; hosts of {_PER_HOST} matchers; "
+            "memory as a share of the whole index",
         )
         report.summary[f"headtail_over_salb_{matchers}"] = runs[_OURS].throughput / runs[_PAPERS].throughput
     yield "head and tail against replicate"
@@ -103,7 +106,7 @@ def _row(name: str, run: Clocked, papers: Clocked, whole: Clocked) -> Row:
         "bytes sent a post": run.sent_bytes / run.posts,
         "router, µs a post": 1e6 * run.router_s / run.posts,
         "slowest matcher, µs a post": 1e6 * max(run.matcher_s) / run.posts,
-        "of the mean": run.imbalance,
+        "slowest over mean": run.imbalance,
         "head, words": run.plan.head,
         "head, % of subscriptions": 100 * run.head,
         "a host's memory, %": 100 * run.host_bytes / whole.host_bytes,
@@ -130,7 +133,7 @@ def _report_growth(report: Report, scene: Scene, crowd: Audience, sizes: Sizes) 
                 "MB a host": run.host_bytes / 1e6,
                 "matches a post": len(whole.matches) / whole.posts,
             }
-            for name, run in ((_OURS, ours), ("replicate", whole))
+            for name, run in ((_OURS, ours), (_REPLICATE, whole))
         ]
     wins = [f"{row['subscriptions']:,}" for row in rows if row["plan"] == _OURS and row["× replicate"] > 1]
     report.section(

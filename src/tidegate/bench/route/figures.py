@@ -7,7 +7,6 @@ from tidegate.bench.report import Report, Row
 from tidegate.bench.route.sizes import Sizes
 from tidegate.bench.route.trials import CONTENDERS, Case, Trials
 
-KINDS: Final = ("tweet-based", "topic-based")
 _TITLES: Final = {
     "tweet-based": ("Figures 5 to 8", "Figures 14 to 17"),
     "topic-based": ("Figures 9 to 12", "Figures 18 to 21"),
@@ -21,9 +20,8 @@ _PAPER: Final = {
 
 
 def report_figures(report: Report, trials: Trials, sizes: Sizes) -> None:
-    """Report all figures of both kinds, and what the paper says of them."""
-    for kind in KINDS:
-        scaled, grown = _TITLES[kind]
+    """Report all figures of both kinds of subscriptions."""
+    for kind, (scaled, grown) in _TITLES.items():
         report.section(
             f"{scaled}: {sizes.subscriptions:,} {kind} subscriptions, by matchers",
             list(_rows(trials, "matchers", _over_matchers(kind, sizes))),
