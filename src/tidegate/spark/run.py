@@ -175,6 +175,6 @@ class _Batches:
         try:
             return found.get(timeout=_COUNTS_S)
         except Empty:
-            _log.warning("the sink of %s has matched nothing for Spark to count: batches are not counted", self._run)
+            _log.warning("the sink of %s runs no action of Spark: its batches are not counted", self._run)
             self._is_counted = False
             return Counts()
