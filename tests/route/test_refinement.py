@@ -5,11 +5,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.csr import Int32, from_rows
+from tidegate.csr import Int32, from_rows, offsets_of
 from tidegate.index.strings import strings
 from tidegate.route.greedy import greedy_owners
 from tidegate.route.measures import measured
-from tidegate.route.refinement import _sweep, refined_owners
+from tidegate.route.refinement import _sweep, _visits, refined_owners
 from tidegate.route.sample import Sample
 from tidegate.text.analyzer import Analyzer
 from tidegate.workload.posts import posts
@@ -23,19 +23,20 @@ def total(sample: Sample, owner_of: Int32, matchers: int, power: int) -> int:
 
 
 def plain_sweep(sample: Sample, owner_of: Int32, matchers: int, power: int) -> Int32:
-    """Try every move by counting all loads anew."""
+    """Try every move by counting all loads anew: to the matchers a word's posts visit, and to the least loaded."""
     owners = owner_of.copy()
     for word in range(len(owners)):
         home = int(owners[word])
         before = measured(sample.posts, owners, matchers).loads
-        limit = max(1.1 * before.sum() / matchers, before[home])
+        limit = max(1.5 * before.sum() / matchers, before[home])
+        posts = [sample.posts.row(post) for post in sample.posts_of.row(word)]
+        candidates = {int(owners[other]) for post in posts for other in post if other != word} | {int(before.argmin())}
         totals = {home: total(sample, owners, matchers, power)}
-        for matcher in range(matchers):
+        for matcher in candidates - {home}:
             owners[word] = matcher
-            if matcher != home and measured(sample.posts, owners, matchers).loads[matcher] <= limit:
+            if measured(sample.posts, owners, matchers).loads[matcher] <= limit:
                 totals[matcher] = total(sample, owners, matchers, power)
-        best = min(totals, key=lambda matcher: (totals[matcher], matcher != home, matcher))
-        owners[word] = best
+        owners[word] = min(totals, key=lambda m: (totals[m], m != home, (m - word) % matchers))
     return owners
 
 
@@ -45,10 +46,19 @@ def test_a_sweep_moves_words_as_plain_python_does(posts: list[list[int]], matche
     owner_of = np.random.default_rng(seed).integers(0, matchers, len(sample.words)).astype(np.int32)
     expected = plain_sweep(sample, owner_of, matchers, power)
     before, loads = owner_of.copy(), measured(sample.posts, owner_of, matchers).loads
-    moved = _sweep(sample.posts, sample.posts_of, owner_of, loads, power)
+    visits = _visits(sample.posts, owner_of, offsets_of(sample.frequency))
+    moved = _sweep(visits, owner_of, loads, power)
     assert np.array_equal(owner_of, expected)
     assert moved == np.count_nonzero(owner_of != before)
     assert np.array_equal(loads, measured(sample.posts, owner_of, matchers).loads), "loads are kept up to date"
+    for post in range(len(sample)):
+        start = sample.posts.offsets[post] + post
+        stop = start + len(sample.posts.row(post))
+        entries = [e for e in visits.entries[start:stop].tolist() if e]
+        counts = {e >> 32: e & 0xFFFFFFFF for e in entries}
+        expected_counts = dict(zip(*np.unique(owner_of[sample.posts.row(post)], return_counts=True), strict=True))
+        assert counts == expected_counts, "so are the visits"
+        assert visits.entries[stop] == 0
 
 
 def test_words_that_occur_together_end_up_together() -> None:
@@ -79,3 +89,4 @@ def test_out_of_sample_refined_maps_spread_less_and_are_no_less_even() -> None:
 def test_one_matcher_or_no_posts_leave_nothing_to_refine() -> None:
     assert refined_owners(Sample.from_rows(from_rows([[0, 1]]), WORDS), 1).tolist() == [0, 0]
     assert len(refined_owners(Sample.from_rows(from_rows([[]]), WORDS), 4)) == 0
+    assert len(refined_owners(Sample.from_rows(from_rows([[0, 1]]), WORDS), 4)) == 2

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tests.spark.oracle import Pair
+from tidegate.spark.sinks import IN_ORDER
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka"
 
@@ -39,7 +40,8 @@ class Kafka:
 
     def produce(self, rows: DataFrame, topic: str) -> None:
         """Append rows (a column `value`, perhaps `key`) to a topic, made when it is new."""
-        rows.write.format("kafka").option("kafka.bootstrap.servers", self.bootstrap).option("topic", topic).save()
+        writer = rows.write.format("kafka").option("kafka.bootstrap.servers", self.bootstrap).options(**IN_ORDER)
+        writer.option("topic", topic).save()
 
     def consume(self, spark: SparkSession, topic: str) -> DataFrame:
         """Return the whole topic as it is now."""

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tests.services.broker import Kafka, script
+from tidegate.spark.sinks import IN_ORDER
 
 
 def numbers(spark: SparkSession, start: int, end: int) -> DataFrame:
@@ -48,7 +49,8 @@ def test_a_stream_passes_through_python_from_topic_to_topic(
     posts = kafka.stream(spark_kafka, "numbers", rows_per_batch=400)
     rows = posts.select(F.col("value").cast("string")).mapInArrow(doubled, "value string")
     writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
-    query = writer.option("topic", "doubled").option("checkpointLocation", str(tmp_path)).start()
+    writer = writer.options(**IN_ORDER).option("topic", "doubled")
+    query = writer.option("checkpointLocation", str(tmp_path)).start()
     try:
         query.processAllAvailable()
         assert values(kafka.consume(spark_kafka, "doubled")) == list(range(0, 2000, 2))

@@ -20,6 +20,10 @@ from tidegate.store.match_table import MatchTable
 KINDS = ("delta", "parquet", "json", "kafka", "console")
 _FIRST_INTERFACE = "spark.sql.sources.useV1SourceList"
 
+# A topic that is made by being written to is known to clients a moment before it takes records. Were two requests under
+# way then, the second might be taken and the first be refused for good, as out of order. Larger ones make up for it.
+IN_ORDER = {"kafka.max.in.flight.requests.per.connection": "1", "kafka.batch.size": str(1 << 18)}
+
 
 class Sink(ABC):
     """Takes the matches of micro-batches."""
@@ -90,7 +94,7 @@ class KafkaSink(Sink):
         messages = matches.select(key.alias("key"), F.to_json(F.struct("*")).alias("value"))
         _observe_kafka(messages.sparkSession)
         writer = messages.write.format("kafka").mode("append").option("kafka.bootstrap.servers", self._servers)
-        writer.option("topic", self._topic).options(**self._options).save()
+        writer.option("topic", self._topic).options(**{**IN_ORDER, **self._options}).save()
 
 
 class ConsoleSink(Sink):
