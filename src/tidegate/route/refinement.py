@@ -31,7 +31,7 @@ _LEFT_OUT = 0.2
 # No move may make a matcher so much busier than the mean, unless it comes from one that is busier still.
 _SLACK = 1.5
 # The powers of the last sweeps, over the whole sample.
-_POWERS = (2, 2, 4, 8, 16, 32, 64, 128)
+_POWERS = (2, 2, 4, 16, 64, 256, 1024)
 
 _AHEAD = 12  # posts whose visits are on their way from memory
 _HALF = 32

@@ -38,7 +38,7 @@ def _folds_note(sizes: Sizes) -> str:
     slow = ", ".join(contender.label for contender in CONTENDERS if contender.is_slow)
     return (
         f"posts that maps were not learned from; ± is the standard deviation over {sizes.folds} folds "
-        f"({sizes.slow_folds} of them for {slow})"
+        f"({sizes.slow_folds} of them for {slow}, but for refined at {sizes.refined_whole} matchers)"
     )
 
 

@@ -21,7 +21,7 @@ class Sizes:
     )
     """By map: how many posts are as much as can be waited for."""
     refined_whole: int = 64
-    """The number of matchers for which the refined map, without splitting, is learned from all posts nevertheless."""
+    """The number of matchers for which the refined map, without splitting, has all folds and posts nevertheless."""
     matchers: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128, 256)
     """Of Figures 5 to 12."""
     subscriptions: int = 100_000
