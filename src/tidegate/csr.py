@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Int32 = NDArray[np.int32]
@@ -51,3 +52,27 @@ def offsets_of(lengths: Any) -> Int64:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def joined(first: Csr, second: Csr) -> Csr:
+    """The rows of two, one after the other.
+
+    >>> joined(from_rows([[3], [1, 2]]), from_rows([[], [4]])).offsets
+    array([0, 1, 3, 3, 4])
+    """
+    offsets = np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]])
+    return Csr(offsets, np.concatenate([first.values, second.values]))
+
+
+@njit(cache=True, nogil=True)
+def taken(rows: Csr, chosen: Int64) -> Csr:
+    """Return the chosen rows, in that order."""
+    offsets = np.zeros(len(chosen) + 1, np.int64)
+    for i in range(len(chosen)):
+        offsets[i + 1] = offsets[i] + rows.offsets[chosen[i] + 1] - rows.offsets[chosen[i]]
+    values = np.empty(offsets[-1], np.int32)
+    for i in range(len(chosen)):
+        first = rows.offsets[chosen[i]]
+        for k in range(offsets[i + 1] - offsets[i]):
+            values[offsets[i] + k] = rows.values[first + k]
+    return Csr(offsets, values)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.csr import Csr, from_rows
+from tidegate.csr import Csr, from_rows, taken
 from tidegate.errors import ConfigError
 from tidegate.index.strings import strings
-from tidegate.route.sample import Sample, taken
+from tidegate.route.sample import Sample
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.posts import post_terms
 from tidegate.workload.posts import posts as generated_posts

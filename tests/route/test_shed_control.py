@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.errors import ConfigError, StoreError
+from tidegate.errors import ConfigError
 from tidegate.route.shed_control import Controller, Segments, segments
 from tidegate.route.shedding import Levels
 
@@ -97,8 +97,12 @@ def test_in_overload_the_level_rises_while_the_buffer_does_not_empty() -> None:
 
 
 def test_in_the_ideal_segment_the_level_falls_while_the_buffer_does_not_fill() -> None:
-    raised = Controller.from_json('{"format": 1, "level": 6, "fullness": 150, "adapted": null}', LEVELS, THREE)
-    assert levels_of(raised, 150, 100, 90, 90, 91, 92, 80) == [6, 5, 4, 3, 3, 3, 2]
+    controller = Controller(LEVELS, THREE)
+    assert levels_of(controller, *[300] * 6) == [1, 2, 3, 4, 5, 6]
+    later = [
+        controller.observe(fullness, 10.0 + now) for now, fullness in enumerate((150, 150, 100, 90, 90, 91, 92, 80))
+    ]
+    assert later == [6, 6, 5, 4, 3, 3, 3, 2]
 
 
 def test_the_stable_segment_changes_nothing_and_what_follows_it_is_a_first_time_again() -> None:
@@ -118,39 +122,6 @@ def test_the_level_changes_once_a_period() -> None:
 def test_a_clock_that_was_set_back_does_not_stop_adaptation() -> None:
     controller = Controller(LEVELS, THREE)
     assert [controller.observe(300, now) for now in (1000.0, 5.0, 5.5, 6.0)] == [1, 2, 2, 3]
-
-
-@given(observed=st.lists(st.tuples(st.integers(0, 400), st.floats(0, 3)), max_size=30))
-def test_a_controller_that_is_stored_after_every_observation_goes_on_as_if_it_were_not(
-    observed: list[tuple[int, float]],
-) -> None:
-    steady, stored, now = Controller(LEVELS, THREE), Controller(LEVELS, THREE).to_json(), 0.0
-    for fullness, later in observed:
-        now += later
-        resumed = Controller.from_json(stored, LEVELS, THREE)
-        assert resumed.observe(fullness, now) == steady.observe(fullness, now)
-        stored = resumed.to_json()
-    assert Controller.from_json(stored, LEVELS, THREE).level == steady.level
-
-
-def test_a_stored_level_is_lowered_to_the_last_there_is() -> None:
-    controller = Controller(LEVELS, THREE)
-    levels_of(controller, *[300] * 8)
-    assert Controller.from_json(controller.to_json(), Levels(count=5), THREE).level == 5
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "3", "{}", '{"format": 1, "level": "high"}', '{"format": 1, "speed": 3}', '{"level": 3}']
-)
-def test_what_is_no_state_is_refused(text: str) -> None:
-    with pytest.raises(StoreError, match=r"not the state of a shedding controller: .*; start with a new one"):
-        Controller.from_json(text, LEVELS, THREE)
-
-
-def test_the_state_of_a_later_version_is_refused() -> None:
-    text = Controller(LEVELS, THREE).to_json().replace('"format": 1', '"format": 2')
-    with pytest.raises(StoreError, match="of format 2, this version reads 1: upgrade Tidegate"):
-        Controller.from_json(text, LEVELS, THREE)
 
 
 def test_buffers_loads_and_periods_that_cannot_be_are_refused() -> None:

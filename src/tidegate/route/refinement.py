@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.csr import Csr, Int32, Int64, offsets_of, taken
 from tidegate.intrinsics import prefetch
 from tidegate.route.greedy import greedy_owners
 from tidegate.route.measures import measured
-from tidegate.route.sample import Sample, taken
+from tidegate.route.sample import Sample
 
 # Posts in the first part, for each matcher: fewer say nothing about so many matchers.
 _FIRST_PART = 128

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.csr import Csr, Int32, Int64, offsets_of, taken
 from tidegate.index.sets import ranked_items
 from tidegate.index.strings import strings
 from tidegate.text.analyzer import Analyzer
@@ -97,20 +97,6 @@ class Sample:
     def __len__(self) -> int:
         """Return the number of posts."""
         return self.posts.rows
-
-
-@njit(cache=True, nogil=True)
-def taken(rows: Csr, chosen: Int64) -> Csr:
-    """Return the chosen rows, in that order."""
-    offsets = np.zeros(len(chosen) + 1, np.int64)
-    for i in range(len(chosen)):
-        offsets[i + 1] = offsets[i] + rows.offsets[chosen[i] + 1] - rows.offsets[chosen[i]]
-    values = np.empty(offsets[-1], np.int32)
-    for i in range(len(chosen)):
-        first = rows.offsets[chosen[i]]
-        for k in range(offsets[i + 1] - offsets[i]):
-            values[offsets[i] + k] = rows.values[first + k]
-    return Csr(offsets, values)
 
 
 @njit(cache=True, nogil=True)

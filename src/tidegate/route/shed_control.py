@@ -4,18 +4,15 @@ The buffer has three segments: in the ideal one the level falls, in overload it 
 is wide enough that no single step of the level leads from one to the other.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
-from tidegate.errors import ConfigError, StoreError
+from tidegate.errors import ConfigError
 from tidegate.route.shedding import Levels
-
-FORMAT = 1
 
 Segment = Literal["ideal", "stable", "overload"]
 
@@ -115,25 +112,3 @@ class Controller:
             level = max(level - 1, 0)
         self._state = _State(level, fullness, now)
         return level
-
-    def to_json(self) -> str:
-        """Return what has to be kept between two observations, as `from_json` reads it."""
-        return json.dumps({"format": FORMAT, **self._state._asdict()})
-
-    @classmethod
-    def from_json(cls, text: str, levels: Levels, segments: Segments, period_s: float = 1.0) -> Self:
-        """Return a controller that goes on where another was; levels and segments may have changed in between."""
-        controller = cls(levels, segments, period_s)
-        try:
-            kept = dict(json.loads(text))
-            written = kept.pop("format")
-            state = _State(**kept)
-            level = min(max(int(state.level), 0), levels.count)
-        except (ValueError, TypeError, KeyError) as error:
-            raise StoreError(f"not the state of a shedding controller: {text!r}; start with a new one") from error
-        if written != FORMAT:
-            raise StoreError(
-                f"shedding controller of format {written!r}, this version reads {FORMAT}: upgrade Tidegate"
-            )
-        controller._state = state._replace(level=level)
-        return controller

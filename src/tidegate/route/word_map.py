@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.csr import Csr, Int32, Int64, offsets_of, taken
 from tidegate.index.segment import read_segment, write_segment
 from tidegate.index.strings import read_strings, string_arrays, strings
 from tidegate.route.hot_words import Split, post_hashes, word_hashes
 from tidegate.route.measures import Measured, measured_versions
 from tidegate.route.ownership import owner
-from tidegate.route.sample import Sample, taken
+from tidegate.route.sample import Sample
 
 _KIND = "words"
 

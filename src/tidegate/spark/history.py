@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.csr import Csr
+from tidegate.csr import Csr, taken
 from tidegate.errors import ConfigError
 from tidegate.index.sets import ranked_items
 from tidegate.index.strings import strings
-from tidegate.route.sample import Sample, taken
+from tidegate.route.sample import Sample
 from tidegate.route.word_graph import pairs_of
 from tidegate.spark.columns import Columns
 from tidegate.text.analyzer import Analyzer

@@ -1,6 +1,5 @@
 """Subscriptions of the two kinds that the paper has, and short ones, as sets of a corpus's words."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -11,17 +10,15 @@ from numpy.typing import NDArray
 
 from tidegate.bench.pipeline.corpus import Corpus as WordCorpus
 from tidegate.bench.pipeline.searches import Searches
+from tidegate.bench.plain_queries import plain_queries
 from tidegate.bench.route.corpus import Corpus
-from tidegate.csr import Csr, Int64
+from tidegate.csr import Csr, Int64, taken
 from tidegate.index.asked import Asked
 from tidegate.index.sets import distinct_sets
 from tidegate.index.strings import strings
-from tidegate.query.conjunction import Conjunction, Query, id_of
-from tidegate.route.sample import taken
 from tidegate.spark.columns import Columns
 from tidegate.spark.topics import topics
 from tidegate.spark.trials.batch import trial_session
-from tidegate.workload.lengths import web_queries
 from tidegate.workload.topical import topic_subscriptions
 
 Marks = NDArray[np.bool_]
@@ -85,7 +82,7 @@ class Audience:
         sets, set_of = distinct_sets(taken(self.sets, self.drawn), len(self.words))
         ids = strings(pa.array(np.arange(len(self))).cast(pa.string()))
         nobody = pa.repeat(pa.scalar("", pa.large_string()), len(self))
-        return Asked(ids, nobody, set_of, list(_queries(sets.terms, self.words.to_pylist())))
+        return Asked(ids, nobody, set_of, list(plain_queries(sets.terms, self.words.to_pylist())))
 
 
 def learned_topics(corpus: Corpus, count: int, posts: int, seed: int) -> list[list[str]]:
@@ -93,10 +90,3 @@ def learned_topics(corpus: Corpus, count: int, posts: int, seed: int) -> list[li
     some = pa.table({"id": np.arange(min(posts, len(corpus.texts))), "text": corpus.texts.slice(0, posts)})
     with trial_session(_CORES) as spark:
         return topics(spark.createDataFrame(some), Columns(), count, _LONGEST, seed)
-
-
-def _queries(sets: Csr, words: list[str]) -> Iterator[Query]:
-    for row in range(sets.rows):
-        terms = tuple(sorted(words[word] for word in sets.row(row).tolist()))
-        canonical = " ".join(terms)
-        yield Query((Conjunction(terms),), canonical, id_of(canonical))

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from tidegate.bench.report import Report, Row
 from tidegate.bench.stored import stored_texts
-from tidegate.csr import Int64
+from tidegate.csr import Int64, taken
 from tidegate.errors import ConfigError
 from tidegate.index.strings import strings
-from tidegate.route.sample import Sample, taken
+from tidegate.route.sample import Sample
 from tidegate.route.word_graph import WordGraph
 from tidegate.text.analyzer import Analyzer
 from tidegate.workload.posts import posts as generated_posts

@@ -9,12 +9,12 @@ import numpy as np
 from tidegate.bench.report import Report, Row
 from tidegate.bench.route.audience import Audience
 from tidegate.bench.route.corpus import Corpus
+from tidegate.csr import taken
 from tidegate.index.contract import Index
 from tidegate.index.flat import Flat
 from tidegate.index.hashed_trie import HashedTrie, alphabetical_positions
 from tidegate.index.sets import TermSets
 from tidegate.route.matching_cost import fit, measured_points
-from tidegate.route.sample import taken
 
 _SHARES: Final = (0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 

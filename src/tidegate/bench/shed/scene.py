@@ -1,6 +1,5 @@
 """Random posts registered as subscriptions, others to be matched against them, and matchers learned from the rest."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,19 +9,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.bench.plain_queries import plain_queries
 from tidegate.bench.stored import stored_texts
-from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.csr import Csr, Int32, Int64, offsets_of, taken
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.common_reading import kept
 from tidegate.index.flat import Flat
 from tidegate.index.sets import TermSets, distinct_sets
-from tidegate.query.conjunction import Conjunction, Query, id_of
+from tidegate.query.conjunction import Query
 from tidegate.route.hot_words import Hashes, post_hashes, word_hashes
 from tidegate.route.maps import learn
 from tidegate.route.placement import Placement, place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
-from tidegate.route.sample import Sample, taken
+from tidegate.route.sample import Sample
 from tidegate.route.visits import Visits
 from tidegate.text.analyzer import Analyzer
 from tidegate.workload.posts import posts as generated_posts
@@ -87,7 +87,7 @@ class Scene:
         asked_for = taken(whole.posts, registered[np.diff(whole.posts.offsets)[registered] > 0])
         sets, set_of = distinct_sets(asked_for, len(whole.words))
         asking = np.bincount(set_of, minlength=sets.rows)
-        queries = list(_queries(sets.terms, whole.words.to_pylist()))
+        queries = list(plain_queries(sets.terms, whole.words.to_pylist()))
         placement = place(queries, Plan.parse(f"salb:{sizes.matchers}"), words, asking)
         return cls(
             sizes,
@@ -176,13 +176,6 @@ class Scene:
 def _rows(rows: Csr) -> Int64:
     """By value: its row."""
     return np.repeat(np.arange(rows.rows), np.diff(rows.offsets))
-
-
-def _queries(sets: Csr, words: list[str]) -> Iterator[Query]:
-    for row in range(sets.rows):
-        terms = tuple(sorted(words[word] for word in sets.row(row).tolist()))
-        canonical = " ".join(terms)
-        yield Query((Conjunction(terms),), canonical, id_of(canonical))
 
 
 def _copied_to(queries: list[Query], placement: Placement) -> Int32:
