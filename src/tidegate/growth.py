@@ -9,7 +9,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def with_room(array: NDArray[_Scalar], size: int) -> NDArray[_Scalar]:
-    """Return the array if it has `size` places, else a copy with at least twice its own.
+    """Return the array if it has `size` places (rows), else a copy with at least twice its own.
 
     The new places are -1, or 0 where there is no sign.
 
@@ -19,6 +19,6 @@ def with_room(array: NDArray[_Scalar], size: int) -> NDArray[_Scalar]:
     if size <= len(array):
         return array
     nothing = -1 if array.dtype.kind == "i" else 0
-    grown = np.full(max(size, 2 * len(array)), nothing, dtype=array.dtype)
+    grown = np.full((max(size, 2 * len(array)), *array.shape[1:]), nothing, dtype=array.dtype)
     grown[: len(array)] = array
     return grown

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tidegate.errors import StoreError
-from tidegate.index.segment import read_segment, write_segment
+from tidegate.index.segment import FORMAT, read_segment, write_segment
 
 ARRAYS: dict[str, NDArray[Any]] = {
     "a": np.arange(5, dtype=np.int32),
@@ -69,7 +69,7 @@ def test_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tidegate.index.segment.FORMAT", 99)
     write_segment(tmp_path / "x", "kind", ARRAYS, {})
     monkeypatch.undo()
-    with pytest.raises(StoreError, match="x: segment format 99, this version reads 4"):
+    with pytest.raises(StoreError, match=f"x: segment format 99, this version reads {FORMAT}"):
         read_segment(tmp_path / "x", "kind")
 
 

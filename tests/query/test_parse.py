@@ -47,6 +47,7 @@ def only_conjunction(text: str, analyzer: Analyzer = ANALYZER) -> Conjunction:
         ("FROM:nasa Lang:EN-gb", "from:nasa lang:en"),
         ("in:( -10.50, 0 ,1e1,+20 )", "in:(-10.5,0,10,20)"),
         ("NEAR:(48.86,2.35,10)", "near:(48.86,2.35,10)"),
+        ("Within:( 4 44, -10 44 , -10 36,4 44)", "within:(-10 36,4 44,-10 44)"),
         ("12:30", '"12 30"'),
         ("storm OR (storm rain)", "storm"),
         ('storm OR "storm warning"', "storm"),

@@ -1,6 +1,7 @@
 from math import isclose, pi
 
 import pytest
+import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,8 +9,11 @@ from tidegate.query.region import (
     EARTH_RADIUS_KM,
     MAX_RADIUS_KM,
     Circle,
+    Polygon,
     Rectangle,
+    RegionError,
     great_circle_km,
+    polygon,
     rectangle,
 )
 
@@ -90,3 +94,52 @@ def test_a_circle_around_a_pole_is_a_cap(lon: float, radius: float, lat: float) 
     distance = (90 - lat) / 180 * pi * EARTH_RADIUS_KM
     if not isclose(distance, radius, rel_tol=1e-6):
         assert Circle(90, 0, radius).contains(lat, lon) is (distance <= radius)
+
+
+grid = st.integers(-6, 6).map(float)
+
+
+@given(st.lists(st.tuples(grid, grid), min_size=3, max_size=9), grid, grid)
+def test_a_polygon_holds_what_shapely_says_borders_included(
+    corners: list[tuple[float, float]], lat: float, lon: float
+) -> None:
+    try:
+        region = polygon(corners)
+    except RegionError:
+        return
+    assert region.contains(lat, lon) == shapely.intersects_xy(shapely.Polygon(corners), lon, lat)
+
+
+@given(st.lists(st.tuples(grid, grid), min_size=3, max_size=6), st.integers(0, 5), st.booleans())
+def test_a_polygon_has_one_spelling(corners: list[tuple[float, float]], turn: int, backwards: bool) -> None:
+    try:
+        region = polygon(corners)
+    except RegionError:
+        return
+    other = corners[turn % len(corners) :] + corners[: turn % len(corners)]
+    assert polygon([*other, other[0]][:: -1 if backwards else 1]) == region
+
+
+def test_a_polygon_knows_poles_and_the_antimeridian() -> None:
+    assert Polygon(((0, 80), (10, 80), (5, 90))).contains(90, -120)
+    assert not Polygon(((0, 80), (10, 80), (5, 89))).contains(90, 5)
+    assert Polygon(((170, -10), (180, -10), (180, 10), (170, 10))).contains(0, -180)
+
+
+@pytest.mark.parametrize(
+    ("corners", "problem"),
+    [
+        ([(0, 0), (1, 1)], "no area"),
+        ([(0, 0), (1, 1), (0, 0)], "no area"),
+        ([(0, 0), (1, 1), (2, 2)], "cross or touch"),
+        ([(0, 0), (2, 2), (2, 0), (0, 2)], "self-intersection"),
+        ([(0, 0), (181, 2), (2, 0)], "no longitude of 181"),
+        ([(0, 0), (18, 91), (2, 0)], "no latitude of 91"),
+        ([(170, 0), (-170, 0), (-170, 5), (170, 5)], "more than half around the Earth"),
+        ([(i / 100, (i % 2) / 10) for i in range(1_001)], "1001 corners"),
+    ],
+)
+def test_what_is_no_polygon_is_refused(corners: list[tuple[float, float]], problem: str) -> None:
+    with pytest.raises(RegionError) as refusal:
+        polygon(corners)
+    assert problem in refusal.value.problem

@@ -14,12 +14,12 @@ from tidegate.csr import Csr, Int32
 from tidegate.growth import with_room
 from tidegate.query.condition import Phrase
 from tidegate.query.conjunction import Conjunction
-from tidegate.query.region import EARTH_RADIUS_KM, Rectangle, Region
+from tidegate.query.region import EARTH_RADIUS_KM, Circle, Polygon, Rectangle, Region
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.posts import Posts
 
 NO_CHECKS = -1
-_RECTANGLE, _CIRCLE = 0.0, 1.0
+_RECTANGLE, _CIRCLE, _POLYGON = 0.0, 1.0, 2.0
 
 
 class CheckArrays(NamedTuple):
@@ -28,7 +28,9 @@ class CheckArrays(NamedTuple):
     words: Int32
     """Per conjunction: excluded terms; wanted phrases; unwanted phrases; regions; regions to be outside of."""
     regions: NDArray[np.float64]
-    """Per region: its kind and up to four numbers."""
+    """Per region: its kind and up to four numbers; of a polygon, its first corner and how many it has."""
+    corners: NDArray[np.float64]
+    """Longitude and latitude."""
 
 
 class Checks:
@@ -40,6 +42,8 @@ class Checks:
         self._used = 0
         self._regions: NDArray[np.float64] = np.empty((8, 5), np.float64)
         self._region_rows: dict[Region, int] = {}
+        self._corners: NDArray[np.float64] = np.empty((8, 2), np.float64)
+        self._n_corners = 0
         self.reads_phrases = False
         """Whether a post's words are needed in sequence."""
 
@@ -61,7 +65,8 @@ class Checks:
     @property
     def arrays(self) -> CheckArrays:
         """The checks so far."""
-        return CheckArrays(self._words[: self._used], self._regions[: len(self._region_rows)])
+        regions, corners = self._regions[: len(self._region_rows)], self._corners[: self._n_corners]
+        return CheckArrays(self._words[: self._used], regions, corners)
 
     def _phrases(self, phrases: tuple[Phrase, ...], lexicon: Lexicon) -> list[int]:
         self.reads_phrases |= bool(phrases)
@@ -71,13 +76,20 @@ class Checks:
         return words
 
     def _region(self, region: Region) -> int:
-        row = self._region_rows.setdefault(region, len(self._region_rows))
-        if row == len(self._regions):
-            self._regions = np.concatenate([self._regions, np.empty_like(self._regions)])
-        if isinstance(region, Rectangle):
-            self._regions[row] = (_RECTANGLE, region.west, region.south, region.east, region.north)
-        else:
-            self._regions[row] = (_CIRCLE, region.lat, region.lon, region.radius_km, 0.0)
+        if region in self._region_rows:
+            return self._region_rows[region]
+        row = self._region_rows[region] = len(self._region_rows)
+        self._regions = with_room(self._regions, row + 1)
+        match region:
+            case Rectangle(west, south, east, north):
+                self._regions[row] = (_RECTANGLE, west, south, east, north)
+            case Circle(lat, lon, radius_km):
+                self._regions[row] = (_CIRCLE, lat, lon, radius_km, 0.0)
+            case Polygon(corners):
+                first, self._n_corners = self._n_corners, self._n_corners + len(corners)
+                self._corners = with_room(self._corners, self._n_corners)
+                self._corners[first : self._n_corners] = corners
+                self._regions[row] = (_POLYGON, first, len(corners), 0.0, 0.0)
         return row
 
 
@@ -114,7 +126,7 @@ def passes(checks: CheckArrays, at: int, posts: PostColumns, row: int, held: Int
             at += 1 + words[at]
     for wanted in (True, False):
         for i in range(at + 1, at + 1 + words[at]):
-            if _is_in(checks.regions[words[i]], posts.lat[row], posts.lon[row]) != wanted:
+            if _is_in(checks, checks.regions[words[i]], posts.lat[row], posts.lon[row]) != wanted:
                 return False
         at += 1 + words[at]
     return True
@@ -132,8 +144,8 @@ def _occurs(phrase: Int32, surfaces: Int32) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _is_in(region: NDArray[np.float64], lat: float, lon: float) -> bool:
-    """The twin of `Rectangle.contains` and `Circle.contains`, operation by operation; NaN is nowhere."""
+def _is_in(checks: CheckArrays, region: NDArray[np.float64], lat: float, lon: float) -> bool:
+    """The twin of the regions' own `contains`, operation by operation; NaN is nowhere."""
     if np.isnan(lat):
         return False
     if region[0] == _RECTANGLE:
@@ -141,6 +153,11 @@ def _is_in(region: NDArray[np.float64], lat: float, lon: float) -> bool:
         if not south <= lat <= north:
             return False
         return abs(lat) == 90.0 or _spans(west, east, lon) or (abs(lon) == 180.0 and _spans(west, east, -lon))
+    if region[0] == _POLYGON:
+        corners = checks.corners[int(region[1]) : int(region[1]) + int(region[2])]
+        if abs(lat) == 90.0:
+            return bool(np.any(corners[:, 1] == lat))
+        return _surrounds(corners, lat, lon) or (abs(lon) == 180.0 and _surrounds(corners, lat, -lon))
     up = sin(radians(lat - region[1]) / 2)
     across = sin(radians(lon - region[2]) / 2)
     chord = up * up + cos(radians(region[1])) * cos(radians(lat)) * across * across
@@ -152,3 +169,19 @@ def _spans(west: float, east: float, lon: float) -> bool:
     if west <= east:
         return west <= lon <= east
     return lon >= west or lon <= east
+
+
+@njit(cache=True, nogil=True)
+def _surrounds(corners: NDArray[np.float64], lat: float, lon: float) -> bool:
+    is_inside = False
+    west, south = corners[-1, 0], corners[-1, 1]
+    for i in range(len(corners)):
+        east, north = corners[i, 0], corners[i, 1]
+        turn = (east - west) * (lat - south) - (north - south) * (lon - west)
+        spans = min(west, east) <= lon <= max(west, east) and min(south, north) <= lat <= max(south, north)
+        if turn == 0.0 and spans:
+            return True
+        if (south > lat) != (north > lat) and (turn > 0.0) == (north > south):
+            is_inside = not is_inside
+        west, south = east, north
+    return is_inside

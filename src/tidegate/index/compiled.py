@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr, Int32
+from tidegate.csr import Csr, Int32, taken
 from tidegate.errors import ConfigError
 from tidegate.index.asked import Asked
 from tidegate.index.checks import CheckArrays
@@ -23,6 +23,9 @@ from tidegate.index.conjunctions import Conjunctions, Verification
 from tidegate.index.contract import Index
 from tidegate.index.flat import Flat
 from tidegate.index.found import Found
+from tidegate.index.kd_cells import KdCells
+from tidegate.index.places import Places
+from tidegate.index.plots import Plots
 from tidegate.index.refusal import Refusal
 from tidegate.index.registry import index_named
 from tidegate.index.resolution import Resolution
@@ -89,17 +92,20 @@ class Compiled:
         lexicon = Lexicon(analyzer)
         table = Conjunctions(lexicon)
         sets, checks = table.prepare(asked.queries)
+        conjunctions = [conjunction for query in asked.queries for conjunction in query.conjunctions]
         sizes = [len(query.conjunctions) for query in asked.queries]
         owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-        settled, _ = Settled.build(sets, np.arange(sets.rows, dtype=np.int32), index_class)
+        anywhere = np.array([number for number, one in enumerate(conjunctions) if not one.regions], np.int32)
+        settled, _ = Settled.build(taken(sets, anywhere.astype(np.int64)), anywhere, index_class)
         order = _in_order_of_sets(owners, settled.entries)
         numbers = np.empty_like(order)
         numbers[order] = np.arange(len(order), dtype=np.int32)
         table.append(numbers[owners], checks)
+        places = Places.of(conjunctions, sets, len(lexicon.vocabulary))
         return cls(
             analyzer.profile,
             settled.index,
-            Resolution.of(settled.entries, table.verification, len(order)),
+            Resolution.of(settled.entries, places, table.verification, len(order)),
             Roster.of(asked.ids, asked.holders, numbers[asked.query_of], len(order)),
             strings(asked.queries[number].canonical for number in order),
             strings(lexicon.vocabulary),
@@ -169,10 +175,14 @@ class Compiled:
             **{f"index.{name}": array for name, array in self.index.arrays.items()},
             "direct": self.resolution.direct,
             **_csr_arrays("conjunctions", self.resolution.conjunctions),
+            "splits": self.resolution.places.cells.splits,
+            "is_lat": self.resolution.places.cells.is_lat,
+            **{f"plots.{name}": array for name, array in self.resolution.places.plots._asdict().items()},
             "query_of": verification.query_of,
             "check_of": verification.check_of,
             "check_words": verification.checks.words,
             "regions": verification.checks.regions,
+            "corners": verification.checks.corners,
             "bounds": self.roster.bounds,
             "by_id": self.roster.by_id,
             **string_arrays("names", self.roster.names),
@@ -191,14 +201,16 @@ class Compiled:
         profile = {**about["profile"], "stop_words": frozenset(about["profile"]["stop_words"])}
         of_index = {name.removeprefix("index."): a for name, a in arrays.items() if name.startswith("index.")}
         index = index_named(about["index"])(of_index, numbers["n_terms"])
-        checks = CheckArrays(arrays["check_words"], arrays["regions"])
+        checks = CheckArrays(arrays["check_words"], arrays["regions"], arrays["corners"])
         verification = Verification(arrays["query_of"], arrays["check_of"], checks)
         canonical, terms, surfaces = (read_strings(arrays, name) for name in ("canonical", "terms", "surfaces"))
         conjunctions = _read_csr(arrays, "conjunctions")
+        cells = KdCells(arrays["splits"], arrays["is_lat"], len(arrays["splits"]).bit_length())
+        plots = Plots(*(arrays[f"plots.{name}"] for name in Plots._fields))
         return cls(
             Profile(**profile),
             index,
-            Resolution(arrays["direct"], conjunctions, verification, len(canonical)),
+            Resolution(arrays["direct"], conjunctions, Places(cells, plots), verification, len(canonical)),
             Roster(arrays["bounds"], read_strings(arrays, "names"), arrays["by_id"]),
             canonical,
             terms,
@@ -208,7 +220,7 @@ class Compiled:
 
 def _in_order_of_sets(owners: Int32, conjunctions: Csr) -> Int32:
     """Return the queries in the order of their first sets: what an index finds together then lies together."""
-    set_of = np.empty(len(owners), np.int64)
+    set_of = np.full(len(owners), conjunctions.rows)  # those that want a place come last
     set_of[conjunctions.values] = np.repeat(np.arange(conjunctions.rows), np.diff(conjunctions.offsets))
     first = np.full(int(owners.max(initial=-1)) + 1, conjunctions.rows, np.int64)
     np.minimum.at(first, owners, set_of)

@@ -11,6 +11,8 @@ from numba import njit
 from tidegate.csr import Csr, Int32
 from tidegate.index.checks import NO_CHECKS, PostColumns, post_columns
 from tidegate.index.conjunctions import Verification, is_news
+from tidegate.index.places import Places, Search
+from tidegate.index.plots import point, read_lists
 from tidegate.intrinsics import prefetch
 from tidegate.text.posts import Posts
 
@@ -24,34 +26,46 @@ class Resolution(NamedTuple):
     direct: Int32
     """By set: its query, if the set is all there is to it; else -1."""
     conjunctions: Csr
-    """By set: the conjunctions that want it."""
+    """By set: the conjunctions that want it, wherever the post is from."""
+    places: Places
+    """The conjunctions that want a place."""
     verification: Verification
     n_queries: int
 
     @classmethod
-    def of(cls, conjunctions: Csr, verification: Verification, n_queries: int) -> "Resolution":
-        """Find the sets that lead to their query in one step."""
-        sizes = np.diff(conjunctions.offsets)
+    def of(cls, by_set: Csr, places: Places, verification: Verification, n_queries: int) -> "Resolution":
+        """Find the sets that lead to their query in one step; `by_set` are the conjunctions that want no place."""
         per_query = np.bincount(verification.query_of, minlength=n_queries)
-        first = conjunctions.values[np.minimum(conjunctions.offsets[:-1], max(len(conjunctions.values) - 1, 0))]
-        plain = (sizes == 1) & (verification.check_of[first] == NO_CHECKS)
+        first = by_set.values[np.minimum(by_set.offsets[:-1], max(len(by_set.values) - 1, 0))]
+        plain = (np.diff(by_set.offsets) == 1) & (verification.check_of[first] == NO_CHECKS)
         plain &= per_query[verification.query_of[first]] == 1
         direct = np.where(plain, verification.query_of[first], -1).astype(np.int32)
-        return cls(direct, conjunctions, verification, n_queries)
+        return cls(direct, by_set, places, verification, n_queries)
 
     def queries(self, sets: Csr, posts: Posts, n_terms: int) -> tuple[Csr, int]:
         """Return for every post the distinct queries it satisfies, and how many conjunctions were looked at."""
-        all_direct = len(self.conjunctions.values) == len(self.direct) and bool(np.all(self.direct >= 0))
+        search = self.places.search(posts.terms, posts.lat, posts.lon)
+        all_direct = len(search.spans.starts) == 0 and bool(np.all(self.direct >= 0))
         held = np.zeros(0 if all_direct else n_terms, np.int32)
         reported = np.zeros(0 if all_direct else self.n_queries, np.int32)
-        offsets, queries, candidates = _resolved(self, sets, post_columns(posts), held, reported)
+        columns = post_columns(posts)
+        found = _resolved(self.direct, self.conjunctions, search, self.verification, sets, columns, held, reported)
+        offsets, queries, candidates = found
         return Csr(offsets, queries), candidates
 
 
 @njit(cache=True, nogil=True)
-def _resolved(resolution: Resolution, sets: Csr, posts: PostColumns, held: Int32, reported: Int32) -> Any:
-    direct, conjunctions, table = resolution.direct, resolution.conjunctions, resolution.verification
-    found = sets.values
+def _resolved(
+    direct: Int32,
+    conjunctions: Csr,
+    search: Search,
+    table: Verification,
+    sets: Csr,
+    posts: PostColumns,
+    held: Int32,
+    reported: Int32,
+) -> Any:
+    found, spans, terms = sets.values, search.spans, posts.terms
     candidates = 0
     for i in range(len(found)):
         if i + _AHEAD < len(found):
@@ -60,10 +74,13 @@ def _resolved(resolution: Resolution, sets: Csr, posts: PostColumns, held: Int32
             candidates += 1
         else:
             candidates += conjunctions.offsets[found[i] + 1] - conjunctions.offsets[found[i]]
+    for i in range(len(spans.starts)):
+        candidates += spans.stops[i] - spans.starts[i] + spans.whole_stops[i] - spans.whole_starts[i]
     offsets = np.zeros(len(sets.offsets), np.int64)
-    queries = np.empty(candidates, np.int32)
+    queries = np.empty(candidates + 1, np.int32)
     end = 0
     for row in range(len(sets.offsets) - 1):
+        first, last = terms.offsets[row], terms.offsets[row + 1]
         marked = False
         for i in range(sets.offsets[row], sets.offsets[row + 1]):
             query = direct[found[i]]
@@ -73,11 +90,25 @@ def _resolved(resolution: Resolution, sets: Csr, posts: PostColumns, held: Int32
                 continue
             if not marked:
                 marked = True
-                for k in range(posts.terms.offsets[row], posts.terms.offsets[row + 1]):
-                    held[posts.terms.values[k]] = row + 1
+                _mark(terms.values[first:last], held, row + 1)
             for k in range(conjunctions.offsets[found[i]], conjunctions.offsets[found[i] + 1]):
                 if is_news(table, conjunctions.values[k], posts, row, held, reported):
                     queries[end] = table.query_of[conjunctions.values[k]]
                     end += 1
+        if len(spans.starts) > 0:
+            if not marked:
+                _mark(terms.values[first:last], held, row + 1)
+            at = point(posts.lat[row], search.lon[row])
+            near, _ = read_lists(search.plots, spans, first, last, at, held, row + 1, queries, end)
+            for i in range(end, near):
+                if is_news(table, queries[i], posts, row, held, reported):
+                    queries[end] = table.query_of[queries[i]]
+                    end += 1
         offsets[row + 1] = end
     return offsets, queries[:end], candidates
+
+
+@njit(cache=True, nogil=True)
+def _mark(terms: Int32, held: Int32, mark: int) -> None:
+    for term in terms:
+        held[term] = mark

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from lark import Token
 
 from tidegate.errors import QueryError
-from tidegate.query.region import Region, RegionError, circle, rectangle
+from tidegate.query.region import Region, RegionError, circle, polygon, rectangle
 from tidegate.query.syntax import position_of
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.posts import author_term, lang_term
@@ -25,8 +25,12 @@ Phrase: TypeAlias = tuple[str, ...]
 What: TypeAlias = str | Phrase | Region
 """A term, a phrase or a place."""
 
-_PLACES = {"in": "in:(west,south,east,north)", "near": "near:(lat,lon,radius_km)"}
-_FIELDS = ("from", "lang", "in", "near", "stem")
+_PLACES = {
+    "in": "in:(west,south,east,north)",
+    "near": "near:(lat,lon,radius_km)",
+    "within": "within:(lon lat,lon lat,lon lat)",
+}
+_FIELDS = ("from", "lang", "in", "near", "within", "stem")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 _NOT_IN_STEMS = re.compile(r"[#@=*:]")
 
@@ -154,10 +158,10 @@ def _field(text: str) -> str:
             if not value or not value.isprintable() or _NOT_IN_STEMS.search(value):
                 raise _ReadError(f"{value!r} is no stem", "write the word without stem:")
             return surface_of(value)
-        case "in" | "near" as place:
+        case "in" | "near" | "within" as place:
             raise _ReadError(f"{place}: needs numbers in parentheses", f"write {_PLACES[place]}")
     likely = get_close_matches(name.lower(), _FIELDS, 1)
-    guess = f"did you mean {likely[0]}:?" if likely else "fields are from:, lang:, in: and near:"
+    guess = f"did you mean {likely[0]}:?" if likely else "fields are from:, lang:, in:, near: and within:"
     raise _ReadError(f"there is no field '{name}:'", f"{guess}; to search for the words, quote them")
 
 
@@ -166,24 +170,33 @@ def _place(text: str) -> Region:
     opening = text.index("(") + 1
     parts = text[opening:-1].split(",")
     usage = f"write {_PLACES[name]}"
-    expected = usage.count(",") + 1
-    if len(parts) != expected:
-        raise _ReadError(f"{name}: takes {expected} numbers", usage)
     begins = accumulate((len(part) + 1 for part in parts[:-1]), initial=opening)
     offsets = [begin + len(part) - len(part.lstrip()) for begin, part in zip(begins, parts, strict=True)]
-    numbers = [_number(part) for part in parts]
-    for part, number, offset in zip(parts, numbers, offsets, strict=True):
-        if not isfinite(number):
-            raise _ReadError(f"{part.strip()!r} is not a number", usage, offset)
     try:
+        if name == "within":
+            return polygon([_corner(part, usage, offset) for part, offset in zip(parts, offsets, strict=True)])
+        expected = usage.count(",") + 1
+        if len(parts) != expected:
+            raise _ReadError(f"{name}: takes {expected} numbers", usage)
+        numbers = [_number(part, usage, offset) for part, offset in zip(parts, offsets, strict=True)]
         return rectangle(*numbers) if name == "in" else circle(*numbers)
     except RegionError as error:
         offset = 0 if error.argument is None else offsets[error.argument]
         raise _ReadError(error.problem, error.hint, offset) from None
 
 
-def _number(text: str) -> float:
+def _corner(text: str, usage: str, offset: int) -> tuple[float, float]:
+    numbers = text.split()
+    if len(numbers) != 2:
+        raise _ReadError(f"{text.strip()!r} is no corner", f"{usage}, three corners or more", offset)
+    return _number(numbers[0], usage, offset), _number(numbers[1], usage, offset)
+
+
+def _number(text: str, usage: str, offset: int) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        return float("nan")
+        number = float("nan")
+    if not isfinite(number):
+        raise _ReadError(f"{text.strip()!r} is not a number", usage, offset)
+    return number

@@ -1,16 +1,22 @@
-"""Places a subscription can ask for: map rectangles and circles, and the points they hold.
+"""Places a subscription can ask for: map rectangles, circles and polygons, and the points they hold.
 
 Boundaries are inclusive. The formulas are plain, so that a kernel can repeat them operation by operation.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import asin, cos, radians, sin, sqrt
+
+import shapely
 
 EARTH_RADIUS_KM = 6371.0088
 """The mean radius of the Earth (IUGG)."""
 
 MAX_RADIUS_KM = 20_040.0
 """Half the way around the equator, rounded up: a circle of this radius holds every point."""
+
+MAX_CORNERS = 1_000
+"""Of a polygon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,47 @@ class Circle:
         return f"near:({','.join(map(_plain, (self.lat, self.lon, self.radius_km)))})"
 
 
-Region = Rectangle | Circle
+@dataclass(frozen=True, slots=True)
+class Polygon:
+    """The area inside a ring of corners, each a longitude and a latitude, whose sides are straight on the map.
+
+    As with rectangles, a pole is in each polygon that reaches it, and the antimeridian has two names.
+
+    >>> Polygon(((0, 0), (10, 0), (0, 10))).contains(2, 3), Polygon(((0, 0), (10, 0), (0, 10))).contains(8, 8)
+    (True, False)
+    """
+
+    corners: tuple[tuple[float, float], ...]
+
+    def contains(self, lat: float, lon: float) -> bool:
+        """Tell whether the point lies inside or on the boundary."""
+        if abs(lat) == 90.0:
+            return any(corner[1] == lat for corner in self.corners)
+        return self._surrounds(lat, lon) or (abs(lon) == 180.0 and self._surrounds(lat, -lon))
+
+    def _surrounds(self, lat: float, lon: float) -> bool:
+        """A line to the east crosses the ring an odd number of times."""
+        is_inside = False
+        west, south = self.corners[-1]
+        for east, north in self.corners:
+            turn = (east - west) * (lat - south) - (north - south) * (lon - west)
+            if (
+                turn == 0.0
+                and min(west, east) <= lon <= max(west, east)
+                and min(south, north) <= lat <= max(south, north)
+            ):
+                return True
+            if (south > lat) != (north > lat) and (turn > 0.0) == (north > south):
+                is_inside = not is_inside
+            west, south = east, north
+        return is_inside
+
+    def __str__(self) -> str:
+        """Return the polygon as the subscription language writes it."""
+        return f"within:({','.join(f'{_plain(lon)} {_plain(lat)}' for lon, lat in self.corners)})"
+
+
+Region = Rectangle | Circle | Polygon
 
 
 class RegionError(ValueError):
@@ -117,6 +163,34 @@ def circle(lat: float, lon: float, radius_km: float) -> Circle:
         problem = f"a radius of {_plain(radius_km)} km is not possible"
         raise RegionError(problem, 2, f"give more than 0 and at most {_plain(MAX_RADIUS_KM)} km")
     return Circle(lat, 180.0 if lon == -180.0 else lon, radius_km)
+
+
+def polygon(corners: Sequence[tuple[float, float]]) -> Polygon:
+    """Return the checked polygon in its one spelling (counterclockwise from its least corner), or raise `RegionError`.
+
+    >>> str(polygon([(4, 44), (-10, 44), (-10, 36)]))
+    'within:(-10 36,4 44,-10 44)'
+    """
+    for corner, (lon, lat) in enumerate(corners):
+        _check_longitude(lon, corner)
+        _check_latitude(lat, corner)
+    ring = [corner for corner, before in zip(corners, [*corners[-1:], *corners[:-1]], strict=True) if corner != before]
+    if len(set(ring)) < 3:
+        raise RegionError("the polygon has no area", None, "give at least three corners, each as longitude latitude")
+    if len(ring) > MAX_CORNERS:
+        raise RegionError(f"the polygon has {len(ring)} corners", None, f"give at most {MAX_CORNERS}")
+    for corner, ((lon, _), (before, _)) in enumerate(zip(ring, [ring[-1], *ring[:-1]], strict=True)):
+        if abs(lon - before) > 180.0:
+            problem = f"a side goes from longitude {_plain(before)} to {_plain(lon)}, more than half around the Earth"
+            raise RegionError(problem, corner, "cut the polygon at the antimeridian, and join the parts with OR")
+    outline = shapely.Polygon(ring)
+    if not outline.is_valid:
+        problem = f"the sides of the polygon cross or touch: {shapely.is_valid_reason(outline).lower()}"
+        raise RegionError(problem, None, "give the corners in the order of the ring, each once")
+    if not outline.exterior.is_ccw:
+        ring.reverse()
+    first = ring.index(min(ring))
+    return Polygon(tuple((lon + 0.0, lat + 0.0) for lon, lat in ring[first:] + ring[:first]))
 
 
 def _check_latitude(number: float, argument: int) -> None:

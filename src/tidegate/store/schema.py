@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidegate.errors import ConfigError, StoreError
-from tidegate.query.region import Circle, Rectangle, RegionError, rectangle
+from tidegate.query.region import Circle, Polygon, Rectangle, RegionError, rectangle
 
 FORMAT = 1
 """Of the table and the files beside it; written into the table, and checked before anything is read."""
@@ -35,7 +35,7 @@ CHANGE = SUBSCRIPTION.append(pa.field("removed", pa.bool_(), nullable=False)).ap
 )
 """A row of the table: a subscription as it is from `version` on, or that it is gone."""
 
-Region = str | Rectangle | Circle | Sequence[float] | None
+Region = str | Rectangle | Circle | Polygon | Sequence[float] | None
 
 
 def beyond_calendar(name: str, moment: str) -> ConfigError:
@@ -96,7 +96,7 @@ def region_text(region: Region) -> str | None:
     """
     if region is None or isinstance(region, str):
         return region or None
-    if isinstance(region, Rectangle | Circle):
+    if isinstance(region, Rectangle | Circle | Polygon):
         return str(region)
     try:
         west, south, east, north = map(float, region)
