@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.bench import drift, index, pipeline, route, shed, text
+from tidegate.bench import adjust, drift, index, pipeline, route, shed, spatial, text
 from tidegate.bench.report import Report, scale_named
 from tidegate.bench.stored import check_stored
 from tidegate.errors import ConfigError
@@ -36,6 +36,8 @@ BENCHES = {
     "route": Bench(route.run, route.plot, shows_progress=True),
     "drift": Bench(drift.run, drift.plot, shows_progress=True),
     "shed": Bench(shed.run, shed.plot),
+    "spatial": Bench(spatial.run, spatial.plot, shows_progress=True),
+    "adjust": Bench(adjust.run, adjust.plot, shows_progress=True),
 }
 _PICTURES = (".png", ".svg", ".pdf")
 

@@ -70,12 +70,17 @@ def explain(
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark: text, index, pipeline, route, drift or shed.")],
+    name: Annotated[
+        str, typer.Argument(help="Which benchmark: text, index, pipeline, route, drift, shed, spatial or adjust.")
+    ],
     scale: Annotated[str, typer.Option(help="small (within a minute), paper or max.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything generated.")] = 1,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the figures to this file.")] = None,
-    posts: Annotated[Path | None, typer.Option(help="Real posts (Parquet with a column text).")] = None,
+    posts: Annotated[
+        Path | None,
+        typer.Option("--posts", "--objects", help="Real posts (Parquet with a column text; spatial: lat and lon too)."),
+    ] = None,
     plan: Annotated[
         str | None, typer.Option(help="Kinds of plans to run on Spark (pipeline), as in: hash,salb,headtail.")
     ] = None,

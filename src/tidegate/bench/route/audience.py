@@ -19,6 +19,7 @@ from tidegate.index.strings import strings
 from tidegate.spark.columns import Columns
 from tidegate.spark.topics import topics
 from tidegate.spark.trials.batch import trial_session
+from tidegate.workload.lengths import web_queries
 from tidegate.workload.topical import topic_subscriptions
 
 Marks = NDArray[np.bool_]
