@@ -26,6 +26,8 @@ Post = tuple[list[int], tuple[float, float]]
 INDEXES: list[Callable[[], PlacedIndex]] = [
     PlacedBruteForce,
     FlatGrid,
+    partial(FlatGrid, smallest_merge=0),
+    partial(FlatGrid, smallest_merge=7),
     GridInverted,
     partial(GridInverted, (0.0, 0.0, 4.0, 3.0), columns=4, rows=2),
     partial(GridInverted, COUNTRIES["us"][1:]),
@@ -183,10 +185,24 @@ def test_nothing_matches_nothing(make: Callable[[], PlacedIndex]) -> None:
     index.remove([])
 
 
-def test_a_grid_without_bounds_of_its_own_takes_boxes_without_end() -> None:
-    index = GridInverted((0.0, 0.0, 1.0, 1.0), columns=2, rows=2)
-    index.add(placed([([1], (-inf, -inf, inf, inf)), ([1], (0.0, -inf, inf, 0.5))]))
+@every_index
+def test_boxes_may_be_without_end(make: Callable[[], PlacedIndex]) -> None:
+    index = make()
+    index.add(placed([([1], (-inf, -inf, inf, inf)), ([1], (0.0, -inf, inf, 0.5)), ([1], (0.0, 0.0, 0.25, 0.25))]))
     assert answer(index, [([1], (90.0, -180.0)), ([1], (-90.0, 180.0)), ([1], (0.5, 0.0))]) == [[0], [0, 1], [0, 1]]
+
+
+@every_index
+@pytest.mark.parametrize("most", [1_023, 1_024, 3_000])
+def test_one_post_may_match_more_than_there_is_room_for_at_first(make: Callable[[], PlacedIndex], most: int) -> None:
+    index = make()
+    rows: list[Entry] = [([n % 5] if n % 2 else [n % 5, 1, 2, 3], (0.0, 0.0, 1.0, 1.0)) for n in range(most)]
+    index.add(placed(rows))
+    index.add(placed(rows[:10]))
+    every, few = ([0, 1, 2, 3, 3, 4, 0], (0.5, 0.5)), ([1, 2], (0.5, 0.5))
+    for _ in range(2):
+        expected = [[n for n, row in enumerate(rows + rows[:10]) if is_match(row, post)] for post in (few, every, few)]
+        assert answer(index, [few, every, few]) == expected
 
 
 def test_a_grid_reads_the_lists_of_one_cell_and_of_the_rarest_terms_only() -> None:

@@ -65,7 +65,7 @@ def test_a_circle_near_the_antimeridian_has_a_box_on_either_side() -> None:
 
 @given(st.lists(points, min_size=1, max_size=200), regions())
 def test_the_cells_a_box_reaches_hold_all_its_points(places: list[tuple[float, float]], region: Region) -> None:
-    box = np.array(boxes_of(region)[0])
+    box = np.array(boxes_of(region)[-1])
     lat, lon = (np.array(column) for column in zip(*places, strict=True))
     cells = KdCells.learned(np.stack([lon, lat, lon, lat], axis=1))
     reached = {0}
@@ -123,7 +123,7 @@ def places_of(posts: Sequence[tuple[float, float] | None]) -> pa.Table:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["storm", "coast storm", "", "-coast storm", "-has:place storm"]), regions())),
+    st.lists(st.tuples(st.sampled_from(["storm", "coast storm", "", "-coast storm"]), regions())),
     st.lists(points | st.none(), min_size=1, max_size=20),
 )
 def test_compiled_places_answer_as_regions_do(
@@ -144,13 +144,63 @@ def test_compiled_places_answer_as_regions_do(
         and region.contains(*post)
         and (words != "coast storm" or row % 2)
         and (words != "-coast storm" or not row % 2)
-        and words != "-has:place storm"
     }
     table = places_of(posts)
     for found in (compiled.match(table).pairs(), matcher.match(table).pairs()):
         pairs = [(row, int(number)) for row, number in found if int(number) < len(asked)]
         assert set(pairs) == expected
         assert len(set(found)) == len(found)
+
+
+def test_a_city_full_of_subscriptions_is_answered_as_regions_answer() -> None:
+    generator = np.random.default_rng(4)
+    words = ["storm", "coast storm", "alarm coast storm", "alarm boat coast storm", "alarm boat coast flood storm"]
+    at = (
+        generator.normal(-74.0, 0.3, 900).tolist(),
+        generator.normal(40.0, 0.2, 900).tolist(),
+        generator.uniform(0, 0.3, 900).tolist(),
+    )
+    boxes = [Rectangle(x - size, y - size, x + size, y + size) for x, y, size in zip(*at, strict=True)]
+    queries = [f"{words[max(number % 9 - 4, 0)]} {box}" for number, box in enumerate(boxes)]
+    compiled, refused = Compiled.build([str(number) for number in range(900)], queries)
+    assert not refused
+    assert len(compiled.resolution.places.plots.covering) > 100, "boxes of one word that cover their cells"
+    assert len(compiled.resolution.places.plots.more) > 100, "and conjunctions of more than three words"
+    texts = [
+        "storm",
+        "storms at the coast",
+        "coast alarm storm",
+        "boat storm alarm coast",
+        "alarm storm flood boat coast",
+    ]
+    posts = [(texts[n % 5], generator.normal(40.0, 0.2), generator.normal(-74.0, 0.3)) for n in range(400)]
+    table = pa.table({"text": [p[0] for p in posts], "lat": [p[1] for p in posts], "lon": [p[2] for p in posts]})
+    expected = {
+        (row, number)
+        for row, (text, post_lat, post_lon) in enumerate(posts)
+        for number, box in enumerate(boxes)
+        if box.contains(post_lat, post_lon)
+        and len(words[max(number % 9 - 4, 0)].split()) <= len(text.replace("storms at the", "storm").split())
+    }
+    pairs = [(row, int(number)) for row, number in compiled.match(table).pairs()]
+    assert set(pairs) == expected
+    assert len(pairs) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "lat", "lon"),
+    [
+        ("storm within:(-100 10,0 -10,-1 10)", -10.0, 5e-324),
+        ("storm near:(89.99999999599164,0,20015.114252355324)", -89.99999876333099, 0.0),
+        ("storm near:(88.0842627817516,0,213.02055347701327)", 89.99991441361644, 89.99744137401262),
+    ],
+)
+def test_rounding_at_a_border_loses_no_match(query: str, lat: float, lon: float) -> None:
+    posts = pa.table({"text": ["storm"], "lat": [lat], "lon": [lon]})
+    matcher = Matcher()
+    matcher.subscribe("ana", query)
+    assert matcher.match(posts).pairs() == [(0, "ana")]
+    assert Compiled.build(["ana"], [query])[0].match(posts).pairs() == [(0, "ana")]
 
 
 def test_places_are_kept_in_the_file(tmp_path: Path) -> None:

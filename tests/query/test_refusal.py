@@ -76,6 +76,7 @@ def refusal(text: str) -> QueryError:
         ("in:(1,2,500,4)", 8, "longitude of 500", "-180 to 180"),
         ("within:", 0, "parentheses", "within:(lon lat,lon lat,lon lat)"),
         ("within:(1 2,3,4 5)", 12, "'3' is no corner", "three corners or more"),
+        ("within:(170 0,-170 0,-170 5,170 5,170 0)", 14, "more than half around", "antimeridian"),
         ("within:(1 2,3 4)", 0, "no area", "at least three corners"),
         ("within:(1 2,x 4,5 6)", 12, "'x' is not a number", "within:(lon lat"),
         ("within:(0 0,0 99,5 6)", 12, "latitude of 99", "-90 to 90"),

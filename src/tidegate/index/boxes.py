@@ -13,8 +13,8 @@ from numba import njit
 from tidegate.index.placed import Degrees
 from tidegate.query.region import EARTH_RADIUS_KM, Circle, Rectangle, Region
 
-_SLACK = 1e-9
-"""Degrees by which a circle's box is wider than computed, which may be a rounding error too little."""
+_SLACK = 1e-5
+"""Degrees, about a metre, by which a box is wider than computed: rounding moves the border of a circle or polygon."""
 
 
 class Box(NamedTuple):
@@ -38,7 +38,8 @@ def boxes_of(region: Region) -> list[Box]:
     if isinstance(region, Circle):
         return _around(region)
     longitudes, latitudes = zip(*region.corners, strict=True)
-    return _boxes(min(longitudes), min(latitudes), max(longitudes), max(latitudes))
+    west, east = max(min(longitudes) - _SLACK, -180.0), min(max(longitudes) + _SLACK, 180.0)
+    return _boxes(west, min(latitudes), east, max(latitudes))
 
 
 def smallest_boxes(regions: tuple[Region, ...]) -> list[Box]:

@@ -1,4 +1,4 @@
-"""What an index cannot prune, verified on its answers: excluded terms, phrases, and places.
+"""What an index cannot prune, or not exactly, verified on its answers: excluded terms, phrases, and places.
 
 A conjunction's checks are a short run of int32 words: counts, each followed by what is counted.
 """

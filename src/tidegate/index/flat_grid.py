@@ -18,7 +18,6 @@ from tidegate.index.placed import Degrees, Placed, PlacedIndex, PlacedPosts, che
 from tidegate.index.placed_tail import PlacedTail, TailLists, read_tail
 from tidegate.index.plots import Plots, Spans, is_inside, located, point, read_lists
 
-_SMALLEST_MERGE: Final = 1 << 16
 _MERGE_SHARE: Final = 0.1
 
 
@@ -42,30 +41,36 @@ class _Parts(NamedTuple):
 
 
 class FlatGrid(PlacedIndex):
-    """Ours: exact, well below a microsecond a post and a million entries, and some tens of bytes an entry."""
+    """Ours: exact, a microsecond or two a post with a million entries, and some 130 bytes an entry."""
 
     name: ClassVar[str] = "flat grid"
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, smallest_merge: int = 1 << 16) -> None:
+        """Start empty. A tail of up to `smallest_merge` entries is never merged by itself."""
+        self._smallest_merge = smallest_merge
         self._n_terms = 0
         self._numbered = 0
         self._held = np.zeros(0, np.uint8)
         self._alive = np.empty(64, np.int8)
-        self._settle(Placed(Csr(np.zeros(1, np.int64), np.empty(0, np.int32)), np.empty((0, 4))), np.empty(0, np.int32))
+        nothing: Int32 = np.empty(0, np.int32)
+        self._settle(Placed(Csr(np.zeros(1, np.int64), nothing), np.empty((0, 4))), nothing, 0)
 
     def add(self, placed: Placed) -> Int32:
         """Add entries to the tail, which is merged once it is large."""
-        self._n_terms = max(self._n_terms, checked(placed) + 1)
-        first, self._numbered = self._numbered, self._numbered + placed.rows
-        entries = np.arange(first, self._numbered, dtype=np.int32)
-        self._alive = with_room(self._alive, self._numbered)
-        self._alive[entries] = 1
-        if self._tail.rows + placed.rows <= max(_SMALLEST_MERGE, _MERGE_SHARE * self._main.rows):
+        highest = checked(placed)
+        first, last = self._numbered, self._numbered + placed.rows
+        if last >= 2**31:
+            raise ConfigError("a flat grid numbers at most 2,147,483,647 entries in its life")
+        self._n_terms = max(self._n_terms, highest + 1)
+        self._alive = with_room(self._alive, last)
+        self._alive[first:last] = 1
+        if self._tail.rows + placed.rows <= max(self._smallest_merge, _MERGE_SHARE * self._main.rows):
             self._tail.add(placed)
+            self._numbered = last
         else:
-            self._merge(_joined(self._tail.placed, placed))
-        return entries
+            # Numbered only when nothing can fail any more.
+            self._merge(_joined(self._tail.placed, placed), last)
+        return np.arange(first, last, dtype=np.int32)
 
     def remove(self, entries: Any) -> None:
         """Bury entries; they are gone for good with the next merge."""
@@ -99,26 +104,27 @@ class FlatGrid(PlacedIndex):
 
     def merge(self) -> None:
         """Make all living entries one main part."""
-        self._merge(self._tail.placed)
+        self._merge(self._tail.placed, self._numbered)
 
     @property
     def nbytes(self) -> int:
         """Bytes of main part, tail and tombstones."""
-        arrays = (*self._main.sets, self._main.boxes, self._entries, self._alive, self._cells.splits)
-        return self._plots.nbytes + self._tail.nbytes + sum(array.nbytes for array in arrays)
+        cells = self._cells.splits.nbytes + self._cells.is_lat.nbytes
+        arrays = (*self._main.sets, self._main.boxes, self._entries, self._alive, self._held)
+        return cells + self._plots.nbytes + self._tail.nbytes + sum(array.nbytes for array in arrays)
 
-    def _merge(self, recent: Placed) -> None:
+    def _merge(self, recent: Placed, numbered: int) -> None:
         entries = np.concatenate([self._entries, np.arange(self._first, self._first + recent.rows, dtype=np.int32)])
         living = np.flatnonzero(self._alive[entries])
         placed = _joined(self._main, recent)
-        self._settle(Placed(taken(placed.sets, living), placed.boxes[living]), entries[living])
+        self._settle(Placed(taken(placed.sets, living), placed.boxes[living]), entries[living], numbered)
 
-    def _settle(self, placed: Placed, entries: Int32) -> None:
-        """Build the main part of these entries, and begin a new tail."""
-        self._main, self._entries, self._first = placed, entries, self._numbered
-        self._cells = KdCells.learned(placed.boxes)
-        self._plots = Plots.of(placed, entries, self._cells, self._n_terms)
-        self._tail = PlacedTail(self._cells)
+    def _settle(self, placed: Placed, entries: Int32, numbered: int) -> None:
+        """Build the main part of these entries and begin a new tail, whose numbers begin at `numbered`."""
+        cells = KdCells.learned(placed.boxes)
+        plots = Plots.of(placed, entries, cells, self._n_terms)
+        self._main, self._entries, self._cells, self._plots = placed, entries, cells, plots
+        self._tail, self._first, self._numbered = PlacedTail(cells), numbered, numbered
 
 
 def _joined(first: Placed, second: Placed) -> Placed:
@@ -148,7 +154,7 @@ def _match(parts: _Parts, posts: PlacedPosts, held: NDArray[np.uint8], first: in
                 held[term] = mark
                 own[n_own] = term
                 n_own += 1
-                looked_at += spans.stops[i] - spans.starts[i]
+                looked_at += spans.stops[i] - spans.starts[i] + spans.whole_stops[i] - spans.whole_starts[i]
             else:
                 spans.stops[i], spans.whole_stops[i] = spans.starts[i], spans.whole_starts[i]
         end, on_border = read_lists(parts.plots, spans, first_term, last_term, at, held, mark, numbers, end)

@@ -36,6 +36,7 @@ class KdCells(NamedTuple):
         levels = min(max(len(boxes) // _PER_LEAF, 1).bit_length(), _MOST_LEVELS)
         if len(boxes) > _SAMPLE:
             boxes = boxes[np.random.default_rng(0).choice(len(boxes), _SAMPLE, replace=False)]
+        boxes = np.clip(boxes, -360.0, 360.0)  # sides may be infinite, and such a box has no middle
         lat, lon = (boxes[:, SOUTH] + boxes[:, NORTH]) / 2, (boxes[:, WEST] + boxes[:, EAST]) / 2
         splits, is_lat = np.zeros(2**levels - 1), np.zeros(2**levels - 1, np.uint8)
         node = np.zeros(len(lat), np.int64)
@@ -89,7 +90,7 @@ def _leaves(cells: KdCells, lat: Degrees, lon: Degrees) -> Int32:
 @njit(cache=True, nogil=True)
 def leaf_of(cells: KdCells, lat: float, lon: float) -> int:
     """Return the leaf that holds a point, `NOWHERE` for NaN."""
-    if np.isnan(lat):
+    if np.isnan(lat) or np.isnan(lon):
         return NOWHERE
     node = 0
     for _ in range(cells.levels):

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
+from tidegate.errors import ConfigError
 from tidegate.index.kd_cells import KdCells, reaches
 from tidegate.index.placed import EAST, NORTH, SOUTH, WEST, Degrees, Placed
 from tidegate.index.settled import grouped
@@ -23,13 +24,13 @@ _SHORT: Final = 1.0
 _WORTH: Final = 0.9
 """A cut is worth it if it lowers the cost of reading a list to this share."""
 _MOST_WORDS: Final = 42
-"""Of memory, for every box on average: six copies."""
+"""Of memory, for every box on average: six copies that must be looked at, or 42 that need not."""
 _COVERING: Final = 0.1
 """What reading a copy costs that need not be looked at, against one that must."""
 
 _CUTS: Final = 8
 _WORDS: Final = 7
-_WHOSE, _SECOND, _THIRD = 4, 5, 6
+_W, _S, _E, _N, _WHOSE, _SECOND, _THIRD = (np.uint64(word) for word in range(_WORDS))
 _STEPS: Final = 2.0**23
 """Steps in a degree: a power of two, so that nothing but the rounding rounds. One is a centimetre."""
 _LAST_STEP: Final = 2.0**31 - 1
@@ -62,6 +63,8 @@ class Plots(NamedTuple):
         rows = grouped(ranked[:, 0], np.arange(placed.rows, dtype=np.int32), n_terms)
         is_single = (ranked[:, 0] == ranked[:, 1]) & (ranked[:, 0] == ranked[:, 2])
         roots, ends, covering, filed = _filed(rows, placed.boxes, is_single, cells, cells.bounds())
+        if max(_WORDS * len(filed), len(ends)) >= 2**31:
+            raise ConfigError(f"{placed.rows:,} conjunctions with a place are too many for one index: spread them")
         return cls(roots, ends, whose[covering], _copied(filed, placed.boxes, whose, ranked), more)
 
     @property
@@ -73,13 +76,13 @@ class Plots(NamedTuple):
 @njit(cache=True, nogil=True)
 def steps_below(degrees: float) -> Any:
     """Return the last step that is not above so many degrees."""
-    return np.int32(max(-_LAST_STEP, min(_LAST_STEP, floor(degrees * _STEPS))))
+    return np.int32(floor(max(-_LAST_STEP, min(_LAST_STEP, degrees * _STEPS))))
 
 
 @njit(cache=True, nogil=True)
 def steps_above(degrees: float) -> Any:
     """Return the first step that is not below so many degrees."""
-    return np.int32(max(-_LAST_STEP, min(_LAST_STEP, ceil(degrees * _STEPS))))
+    return np.int32(ceil(max(-_LAST_STEP, min(_LAST_STEP, degrees * _STEPS))))
 
 
 @njit(cache=True, nogil=True)
@@ -216,9 +219,9 @@ def _with_room(array: Int32, size: int) -> Int32:
 def _copied(filed: Int32, boxes: Degrees, whose: Int32, ranked: Any) -> Int32:
     copies = np.empty(_WORDS * len(filed), np.int32)
     for i in range(len(filed)):
-        row, at = filed[i], _WORDS * i
-        copies[at + WEST], copies[at + SOUTH] = steps_below(boxes[row, WEST]), steps_below(boxes[row, SOUTH])
-        copies[at + EAST], copies[at + NORTH] = steps_above(boxes[row, EAST]), steps_above(boxes[row, NORTH])
+        row, at = filed[i], np.uint64(_WORDS * i)
+        copies[at + _W], copies[at + _S] = steps_below(boxes[row, WEST]), steps_below(boxes[row, SOUTH])
+        copies[at + _E], copies[at + _N] = steps_above(boxes[row, EAST]), steps_above(boxes[row, NORTH])
         copies[at + _WHOSE], copies[at + _SECOND], copies[at + _THIRD] = whose[row], ranked[row, 1], ranked[row, 2]
     return copies
 
@@ -272,61 +275,76 @@ def located(plots: Plots, levels: int, terms: Csr, leaves: Int32) -> Spans:
 class Point(NamedTuple):
     """The steps next to a point on either side: one and the same, if it lies on a step."""
 
-    west: int
-    south: int
-    east: int
-    north: int
+    west: Any
+    south: Any
+    east: Any
+    north: Any
 
 
 @njit(cache=True, nogil=True)
 def point(lat: float, lon: float) -> Point:
     """Return the point at a latitude and a longitude."""
-    return Point(steps_below(lon), steps_below(lat), steps_above(lon), steps_above(lat))
+    west, south, east, north = steps_below(lon), steps_below(lat), steps_above(lon), steps_above(lat)
+    # Wider than steps, so that no difference of two is out of range.
+    return Point(np.int64(west), np.int64(south), np.int64(east), np.int64(north))
 
 
 @njit(cache=True, nogil=True)
 def read_lists(
-    plots: Plots, spans: Spans, first: int, last: int, at: Point, held: Any, mark: int, out: Int32, end: int
+    plots: Plots, spans: Spans, first: int, last: int, at: Point, held: Any, mark: int, out: Int32, end: Any
 ) -> tuple[int, bool]:
     """Append whose boxes hold a point, and whose terms a post, from lists `first` to `last`.
 
     Return the new end, -1 where there is no room; and whether the point is so near to the border of one of them that it
     may lie outside after all. The post has term `t` if `held[t] == mark`.
     """
-    copies, covering, borders, longer = plots.copies, plots.covering, 0, 0
-    begin = end
+    copies, covering = plots.copies, plots.covering
+    # Indices are unsigned: a signed one may be negative, and looking at that for every word takes longer than the rest.
+    begin = near = np.uint64(end)
     for i in range(first, last):
         if i + _AHEAD < len(spans.starts):
-            begins, ends = _WORDS * spans.starts[i + _AHEAD], _WORDS * spans.stops[i + _AHEAD]
-            for k in range(begins, min(ends, begins + _LINES * _LINE), _LINE):
-                prefetch(copies, k)
-            for k in range(spans.whole_starts[i + _AHEAD], spans.whole_stops[i + _AHEAD], _LINE):
-                prefetch(covering, k)
-        start, stop = spans.starts[i], spans.stops[i]
-        if end + stop - start >= len(out):
+            _ask_for(copies, covering, spans, i + _AHEAD)
+        if end + spans.stops[i] - spans.starts[i] >= len(out):
             return -1, False
-        for k in range(_WORDS * start, _WORDS * stop, _WORDS):
-            west, south, east, north = copies[k + WEST], copies[k + SOUTH], copies[k + EAST], copies[k + NORTH]
-            third = copies[k + _THIRD]
-            found = (west <= at.west) & (at.east <= east) & (south <= at.south) & (at.north <= north)
-            found &= (held[copies[k + _SECOND]] == mark) & ((third < 0) | (held[max(third, 0)] == mark))
-            # Written always, kept when it is found: which ones are is no branch to predict.
-            out[end] = k
-            end += found
-            borders += found & ((west == at.west) | (at.east == east) | (south == at.south) | (at.north == north))
-            longer += found & (third < 0)
-    kept = begin
-    for i in range(begin, end):
-        k = out[i]
+        stop = np.uint64(_WORDS * spans.stops[i])
+        k = np.uint64(_WORDS * spans.starts[i])
+        while k < stop:
+            # Negative if any of them is, and kept if not: which boxes are near is no branch to predict.
+            outside = (at.west - copies[k + _W]) | (copies[k + _E] - at.east)
+            outside |= (at.south - copies[k + _S]) | (copies[k + _N] - at.north)
+            out[near] = np.int32(k)
+            near += np.uint64(outside >= 0)
+            k += np.uint64(_WORDS)
+        end = np.int64(near)
+    kept, borders = begin, 0
+    for j in range(begin, near):
+        k = np.uint64(out[j])
+        second, third = copies[k + _SECOND], copies[k + _THIRD]
+        found = held[np.uint64(second)] == mark
+        found &= held[np.uint64(third)] == mark if third >= 0 else _has(plots, third, held, mark)
+        border = (at.west == copies[k + _W]) | (copies[k + _E] == at.east)
+        border |= (at.south == copies[k + _S]) | (copies[k + _N] == at.north)
         out[kept] = copies[k + _WHOSE]
-        kept += longer == 0 or copies[k + _THIRD] >= 0 or _has(plots, copies[k + _THIRD], held, mark)
+        kept += np.uint64(found)
+        borders += found & border
+    end = np.int64(kept)
     for i in range(first, last):
-        if kept + spans.whole_stops[i] - spans.whole_starts[i] >= len(out):
+        if end + spans.whole_stops[i] - spans.whole_starts[i] >= len(out):
             return -1, False
-        for k in range(spans.whole_starts[i], spans.whole_stops[i]):
-            out[kept] = covering[k]
-            kept += 1
-    return kept, borders > 0
+        for whole in range(spans.whole_starts[i], spans.whole_stops[i]):
+            out[end] = covering[whole]
+            end += 1
+    return end, borders > 0
+
+
+@njit(cache=True, nogil=True)
+def _ask_for(copies: Int32, covering: Int32, spans: Spans, i: int) -> None:
+    """Ask for lists from memory that are to be read soon."""
+    begin = _WORDS * spans.starts[i]
+    for k in range(begin, min(_WORDS * spans.stops[i], begin + _LINES * _LINE), _LINE):
+        prefetch(copies, k)
+    for k in range(spans.whole_starts[i], spans.whole_stops[i], _LINE):
+        prefetch(covering, k)
 
 
 @njit(cache=True, nogil=True)

@@ -174,15 +174,17 @@ def polygon(corners: Sequence[tuple[float, float]]) -> Polygon:
     for corner, (lon, lat) in enumerate(corners):
         _check_longitude(lon, corner)
         _check_latitude(lat, corner)
-    ring = [corner for corner, before in zip(corners, [*corners[-1:], *corners[:-1]], strict=True) if corner != before]
+    before = [*corners[-1:], *corners[:-1]]
+    kept = [number for number, corner in enumerate(corners) if corner != before[number]]
+    ring = [corners[number] for number in kept]
     if len(set(ring)) < 3:
         raise RegionError("the polygon has no area", None, "give at least three corners, each as longitude latitude")
     if len(ring) > MAX_CORNERS:
         raise RegionError(f"the polygon has {len(ring)} corners", None, f"give at most {MAX_CORNERS}")
-    for corner, ((lon, _), (before, _)) in enumerate(zip(ring, [ring[-1], *ring[:-1]], strict=True)):
-        if abs(lon - before) > 180.0:
-            problem = f"a side goes from longitude {_plain(before)} to {_plain(lon)}, more than half around the Earth"
-            raise RegionError(problem, corner, "cut the polygon at the antimeridian, and join the parts with OR")
+    for number, (lon, _), (last, _) in zip(kept, ring, [ring[-1], *ring[:-1]], strict=True):
+        if abs(lon - last) > 180.0:
+            problem = f"a side goes from longitude {_plain(last)} to {_plain(lon)}, more than half around the Earth"
+            raise RegionError(problem, number, "cut the polygon at the antimeridian, and join the parts with OR")
     outline = shapely.Polygon(ring)
     if not outline.is_valid:
         problem = f"the sides of the polygon cross or touch: {shapely.is_valid_reason(outline).lower()}"
