@@ -46,7 +46,7 @@ SIZES: Final[dict[Scale, Sizes]] = {
         shared_tuples=120_000,
         learned_posts=10_000,
         learned_queries=10_000,
-        scaled=(2, 16),
+        scaled=(2,),
         indexes=(GI2,),
     ),
     "paper": Sizes(),

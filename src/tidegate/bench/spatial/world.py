@@ -87,11 +87,11 @@ class Stored(World):
         """Read a Parquet file with columns `text`, `lat` and `lon`; posts without a place or a word are left out."""
         try:
             table = pq.read_table(path, columns=["text", "lat", "lon"])
+            lat, lon = (table.column(name).cast(pa.float64()).to_numpy() for name in ("lat", "lon"))
         except (OSError, KeyError, pa.ArrowException) as error:
             raise ConfigError(f"no posts can be read from {path}, which needs text, lat and lon: {error}") from error
-        lat, lon = (table.column(name).cast(pa.float64()).to_numpy() for name in ("lat", "lon"))
         sample = Sample.of(table.select(["text"]), Analyzer())
-        placed = np.isfinite(lat) & np.isfinite(lon) & (np.diff(sample.posts.offsets) > 0)
+        placed = (abs(lat) <= 90.0) & (abs(lon) <= 180.0) & (np.diff(sample.posts.offsets) > 0)
         kept = np.random.default_rng(seed).permutation(np.flatnonzero(placed))
         if len(kept) < 2 or len(sample.words) < _MOST_KEYWORDS:
             raise ConfigError(f"{path} has {len(kept)} posts with words and a place: give at least 2, of 3 words")
