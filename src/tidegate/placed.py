@@ -1,11 +1,11 @@
 """Conjunctions with a box, and posts with a point: words and places, as arrays that enter a kernel as they are."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr
+from tidegate.csr import Csr, joined, taken
 
 Degrees = NDArray[np.float64]
 
@@ -24,6 +24,14 @@ class Placed(NamedTuple):
     def rows(self) -> int:
         """The number of conjunctions."""
         return self.sets.rows
+
+    def only(self, rows: Any) -> "Placed":
+        """The chosen rows, in that order."""
+        return Placed(taken(self.sets, rows), self.boxes[rows])
+
+    def joined(self, other: "Placed") -> "Placed":
+        """The rows of two, one after the other."""
+        return Placed(joined(self.sets, other.sets), np.concatenate([self.boxes, other.boxes]))
 
     def slice(self, start: int, stop: int) -> "Placed":
         """Rows `start` to `stop`."""

@@ -9,7 +9,7 @@ from rich.progress import Progress
 from tidegate.bench.adjust import plot, run
 from tidegate.bench.adjust.arrivals import Arrivals
 from tidegate.bench.adjust.claims import summarise
-from tidegate.bench.adjust.cluster import Cluster, Timed, check_found, chosen
+from tidegate.bench.adjust.cluster import Cluster, Timed, check_found
 from tidegate.bench.adjust.days import Days, reordered
 from tidegate.bench.adjust.fitting import _not_negative
 from tidegate.bench.adjust.replay import Asked, Choice, Migration, Replayed, replayed
@@ -75,7 +75,7 @@ def test_an_entry_that_gets_lost_while_regions_switch_ends_the_run() -> None:
 
 
 def test_an_entry_that_gets_lost_on_the_way_ends_the_replay(days: Days, monkeypatch: pytest.MonkeyPatch) -> None:
-    start = planned(days.pool, chosen(days.arrivals.placed, days.standing), TINY)
+    start = planned(days.pool, days.arrivals.placed.only(days.standing), TINY)
     assert replayed(Asked("GR"), days, TINY, start).migrations
 
     def departed(cluster: Cluster, entries: Int64, relocation: Relocation) -> Timed:
@@ -99,7 +99,7 @@ def test_what_is_lost_and_what_is_invented_are_told() -> None:
 
 
 def test_a_tally_has_what_counting_all_that_stands_has(days: Days) -> None:
-    plan = planned(days.pool, chosen(days.arrivals.placed, days.standing), TINY)
+    plan = planned(days.pool, days.arrivals.placed.only(days.standing), TINY)
     tally = Tally(plan.lattice, days.pool, days.arrivals.placed)
     tally.insert(days.standing)
     standing = np.zeros(days.arrivals.placed.rows, np.bool_)
@@ -108,7 +108,7 @@ def test_a_tally_has_what_counting_all_that_stands_has(days: Days) -> None:
         tally.insert(step.born)
         tally.delete(step.died)
         standing[step.born], standing[step.died] = True, False
-    expected = counted(plan, days.posts(step), chosen(days.arrivals.placed, np.flatnonzero(standing)))
+    expected = counted(plan, days.posts(step), days.arrivals.placed.only(np.flatnonzero(standing)))
     for ours, theirs in zip(tally.counts(step.posts), expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -199,8 +199,8 @@ def test_claims_are_held_or_not() -> None:
 
 def test_nothing_is_lost_while_two_grids_serve_nor_after(days: Days) -> None:
     placed = days.arrivals.placed
-    plan = planned(days.pool, chosen(placed, days.standing), TINY)
-    other = planned(days.pool, chosen(placed, days.standing), Sizes((1,), 1, 1, 1, 1, 1, planned_on=200, matchers=4))
+    plan = planned(days.pool, placed.only(days.standing), TINY)
+    other = planned(days.pool, placed.only(days.standing), Sizes((1,), 1, 1, 1, 1, 1, planned_on=200, matchers=4))
     posts = days.posts(days.steps[0])
     system = System(Cluster(PlacedBruteForce, 4, placed), plan)
     system.insert(days.standing)

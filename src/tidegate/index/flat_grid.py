@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr, Int32, joined, taken
+from tidegate.csr import Csr, Int32
 from tidegate.errors import ConfigError
 from tidegate.growth import with_room
 from tidegate.index.contract import Cursor, Matches, collect
@@ -69,7 +69,7 @@ class FlatGrid(PlacedIndex):
             self._numbered = last
         else:
             # Numbered only when nothing can fail any more.
-            self._merge(_joined(self._tail.placed, placed), last)
+            self._merge(self._tail.placed.joined(placed), last)
         return np.arange(first, last, dtype=np.int32)
 
     def remove(self, entries: Any) -> None:
@@ -116,8 +116,7 @@ class FlatGrid(PlacedIndex):
     def _merge(self, recent: Placed, numbered: int) -> None:
         entries = np.concatenate([self._entries, np.arange(self._first, self._first + recent.rows, dtype=np.int32)])
         living = np.flatnonzero(self._alive[entries])
-        placed = _joined(self._main, recent)
-        self._settle(Placed(taken(placed.sets, living), placed.boxes[living]), entries[living], numbered)
+        self._settle(self._main.joined(recent).only(living), entries[living], numbered)
 
     def _settle(self, placed: Placed, entries: Int32, numbered: int) -> None:
         """Build the main part of these entries and begin a new tail, whose numbers begin at `numbered`."""
@@ -125,10 +124,6 @@ class FlatGrid(PlacedIndex):
         plots = Plots.of(placed, entries, cells, self._n_terms)
         self._main, self._entries, self._cells, self._plots = placed, entries, cells, plots
         self._tail, self._first, self._numbered = PlacedTail(cells), numbered, numbered
-
-
-def _joined(first: Placed, second: Placed) -> Placed:
-    return Placed(joined(first.sets, second.sets), np.concatenate([first.boxes, second.boxes]))
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from rich.progress import Progress
 
 from tidegate.bench.adjust.claims import summarise
-from tidegate.bench.adjust.cluster import chosen
 from tidegate.bench.adjust.days import Days
 from tidegate.bench.adjust.figures import report_replays, report_switching
 from tidegate.bench.adjust.plots import plot
@@ -52,7 +51,7 @@ def _parts(report: Report, sizes: Sizes, seed: int) -> Iterator[str]:
     first: dict[str, Replayed] = {}
     for queries in sizes.queries:
         days = Days.draw(queries, sizes, seed)
-        plan = planned(days.pool, chosen(days.arrivals.placed, days.standing), sizes)
+        plan = planned(days.pool, days.arrivals.placed.only(days.standing), sizes)
         start = balanced_start(days, sizes, plan)
         others = tuple(name for name in WAYS if name != "GR")
         replays = {"GR": replayed(Asked("GR", others), days, sizes, start)}

@@ -41,7 +41,7 @@ class Cluster:
     def add(self, entries: Int64, homes: Csr) -> None:
         """Let these entries live at these matchers, of which `homes` has a row for each."""
         for matcher, here in self._by_matcher(entries, homes):
-            placed = chosen(self.placed, here)
+            placed = self.placed.only(here)
             numbers = _timed(self.updating, matcher, self.indexes[matcher].add, placed)
             self._number_of[matcher, here] = numbers
             self._entry_of[matcher] = np.concatenate((self._entry_of[matcher], here.astype(np.int32)))
@@ -80,11 +80,6 @@ def _timed(clocks: NDArray[np.float64], matcher: int, work: Callable[..., Any], 
     result = work(*given)
     clocks[matcher] += process_time() - start
     return result
-
-
-def chosen(placed: Placed, entries: Any) -> Placed:
-    """Return these entries."""
-    return Placed(taken(placed.sets, entries), placed.boxes[entries])
 
 
 def pairs(sets: Csr, posts: Int64, entry_of: NDArray[Any]) -> Int64:

@@ -9,7 +9,7 @@ import numpy as np
 from tidegate.bench.adjust.arrivals import Arrivals
 from tidegate.bench.adjust.sizes import Sizes
 from tidegate.csr import Csr, Int64, offsets_of, taken
-from tidegate.index.placed import Placed, PlacedPosts
+from tidegate.index.placed import PlacedPosts
 from tidegate.workload.places import REGIONS, PlacedQueries, objects, regions_of, searches
 
 _STEP: Final = 0.05
@@ -111,6 +111,6 @@ def reordered(queries: PlacedQueries, order: Int64) -> PlacedQueries:
     """Return some queries, in this order."""
     entries = np.bincount(queries.query_of, minlength=queries.queries)
     rows = taken(Csr(offsets_of(entries), np.arange(queries.placed.rows, dtype=np.int32)), order)
-    placed = Placed(taken(queries.placed.sets, rows.values), queries.placed.boxes[rows.values])
+    placed = queries.placed.only(rows.values)
     query_of = np.repeat(np.arange(len(order), dtype=np.int32), np.diff(rows.offsets))
     return PlacedQueries(placed, query_of, len(order))

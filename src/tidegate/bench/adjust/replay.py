@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tidegate.bench.adjust.cluster import Cluster, check_found, chosen, pairs
+from tidegate.bench.adjust.cluster import Cluster, check_found, pairs
 from tidegate.bench.adjust.days import Days
 from tidegate.bench.adjust.sizes import SECONDS_A_STEP, Sizes
 from tidegate.bench.adjust.system import Local, System
@@ -153,5 +153,5 @@ def _expected(system: System, posts: PlacedPosts) -> Int64:
     """Return the matches of one index that has all that stands."""
     standing = system.living()
     index = FlatGrid()
-    index.add(chosen(system.cluster.placed, standing))
+    index.add(system.cluster.placed.only(standing))
     return np.unique(pairs(index.match(posts).sets, np.arange(len(posts.lat)), standing))

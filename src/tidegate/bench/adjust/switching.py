@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 
 from tidegate.bench.adjust.arrivals import Arrivals
-from tidegate.bench.adjust.cluster import Cluster, check_found, chosen, pairs
+from tidegate.bench.adjust.cluster import Cluster, check_found, pairs
 from tidegate.bench.adjust.fitting import fitted_weights
 from tidegate.bench.adjust.sizes import Sizes
 from tidegate.bench.adjust.system import Local, System
@@ -71,7 +71,7 @@ class Truth:
 
     def insert(self, entries: Int64) -> None:
         """Add entries."""
-        self.number_of[entries] = self.index.add(chosen(self.placed, entries))
+        self.number_of[entries] = self.index.add(self.placed.only(entries))
         self.entry_of = np.concatenate((self.entry_of, entries))
 
     def delete(self, entries: Int64) -> None:
@@ -104,7 +104,7 @@ class Switching:
         ]
         arrivals = Arrivals.of(parts, sizes.switching, seed)
         standing = np.setdiff1d(arrivals.born(0, sizes.switching), arrivals.died(0, sizes.switching))
-        placed, posts = chosen(arrivals.placed, standing), _posts(sizes.planned_on, seed)
+        placed, posts = arrivals.placed.only(standing), _posts(sizes.planned_on, seed)
         plan = planned(posts, placed, sizes)
         make = partial(GridInverted, BOUNDS)
         turnover = sizes.planned_on / (_POSTS_PER_QUERY * sizes.switching)
@@ -152,13 +152,13 @@ class Switching:
         """Count as many posts as the weights are for."""
         n = self.sizes.planned_on
         recent = PlacedPosts(posts.terms.slice(0, n), posts.lat[:n], posts.lon[:n])
-        return counted(self.on.grid, recent, chosen(self.arrivals.placed, self.on.living()))
+        return counted(self.on.grid, recent, self.arrivals.placed.only(self.on.living()))
 
     def _adjust_globally(self, posts: PlacedPosts, counts: Counts) -> bool:
         """Plan anew if that lowers the highest load, which decides on throughput, by more than a tenth."""
         if self.on.transition:
             return False
-        placed = chosen(self.arrivals.placed, self.on.living())
+        placed = self.arrivals.placed.only(self.on.living())
         grid = evened(planned(posts, placed, self.sizes), counts, self.how)
         now, then = (matcher_loads(plan, counts, self.how.weights).max() for plan in (self.on.grid, grid))
         if worth := is_worth_it(now, then):
@@ -181,7 +181,7 @@ def kinds_over_time(n: int, seed: int) -> Iterator[Any]:
 def planned(posts: PlacedPosts, placed: Placed, sizes: Sizes) -> GridT:
     """Return the hybrid's plan for these, of which it is shown a sample."""
     n, m = min(sizes.planned_on, len(posts.lat)), min(sizes.planned_on, placed.rows)
-    shown = chosen(placed, np.linspace(0, placed.rows - 1, m).astype(np.int64))
+    shown = placed.only(np.linspace(0, placed.rows - 1, m).astype(np.int64))
     sample = PlacedPosts(posts.terms.slice(0, n), posts.lat[:n], posts.lon[:n])
     return PARTITIONINGS["hybrid"](Workload(sample, shown, BOUNDS, placed.rows / m), sizes.matchers)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegate.bench.adjust.cluster import Cluster, Timed, chosen
+from tidegate.bench.adjust.cluster import Cluster, Timed
 from tidegate.csr import Csr, Int64
 from tidegate.index.placed import PlacedPosts
 from tidegate.route.places.adjustment import Counts, Weights, adjusted_locally, is_balanced, matcher_loads
@@ -120,7 +120,7 @@ class System:
         return np.asarray(np.diff(changed[under.offsets]) > 0)
 
     def _placed(self, entries: Int64) -> Any:
-        return chosen(self.cluster.placed, entries)
+        return self.cluster.placed.only(entries)
 
 
 def _nbytes(cluster: Cluster, entries: Int64, arrivals: Csr) -> int:
