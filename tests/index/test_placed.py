@@ -186,6 +186,15 @@ def test_nothing_matches_nothing(make: Callable[[], PlacedIndex]) -> None:
 
 
 @every_index
+def test_a_border_is_exact_where_no_round_number_is(make: Callable[[], PlacedIndex]) -> None:
+    index = make()
+    index.add(placed([([1], (0.1, 0.1, 0.3, 0.3))]))
+    inside = [(0.1, 0.1), (0.3, 0.3), (0.2, 0.3)]
+    outside = [(np.nextafter(0.1, 0), 0.2), (np.nextafter(0.3, 1), 0.2), (0.2, np.nextafter(0.1, 0))]
+    assert answer(index, [([1], point) for point in inside + outside]) == [[0]] * 3 + [[]] * 3
+
+
+@every_index
 def test_boxes_may_be_without_end(make: Callable[[], PlacedIndex]) -> None:
     index = make()
     index.add(placed([([1], (-inf, -inf, inf, inf)), ([1], (0.0, -inf, inf, 0.5)), ([1], (0.0, 0.0, 0.25, 0.25))]))
