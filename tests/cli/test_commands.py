@@ -69,6 +69,9 @@ def test_the_demo_ends_by_itself_and_shows_matches_and_where_they_lie(tmp_path: 
     assert "Some matches, and why" in done.stdout
     assert DeltaTable(into / "matches").count() > 0
     told = " ".join(done.stdout.split())
+    on_map = re.search(r"A rectangle drawn on the map around Paris .* in:\(.*?\): ([\d,]+) matches since", told)
+    assert on_map is not None
+    assert int(on_map.group(1).replace(",", "")) > 0, "nothing was found in the rectangle within the run"
     found = re.search(r"([\d,]+) posts against ([\d,]+) subscriptions .* ([\d,]+) .* made and ([\d,]+) removed", told)
     assert found is not None
     _, living, came, left = (int(number.replace(",", "")) for number in found.groups())

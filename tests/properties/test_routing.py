@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.properties.plans import plans
+from tests.properties.plans import Planned, plans
 from tests.strategies import posts, queries
 from tidegate.csr import Csr
 from tidegate.index.asked import Asked
@@ -20,10 +20,9 @@ from tidegate.index.strings import strings
 from tidegate.query.conjunction import Query
 from tidegate.query.semantics import PostView, satisfies
 from tidegate.route.hot_words import Hashes, post_hashes
-from tidegate.route.placement import HEAD, place
-from tidegate.route.plan import Plan
+from tidegate.route.placement import HEAD, Placement, place
+from tidegate.route.places.heard import KEY_BITS
 from tidegate.route.router import Router
-from tidegate.route.word_map import WordMap
 from tidegate.text.analyzer import Analyzer
 
 ANALYZER = Analyzer()
@@ -51,11 +50,13 @@ def rows(csr: Csr) -> list[list[int]]:
     return [csr.row(i).tolist() for i in range(csr.rows)]
 
 
-def found_at_homes(
-    asked: Sequence[Query], plan: Plan, words: WordMap | None, views: Sequence[PostView]
-) -> list[tuple[int, int]]:
+def placed(asked: Sequence[Query], planned: Planned) -> Placement:
+    return place(asked, planned.plan, planned.words, places=planned.places)
+
+
+def found_at_homes(asked: Sequence[Query], planned: Planned, views: Sequence[PostView]) -> list[tuple[int, int]]:
     """The matches of the head and of all matchers, one after the other, each as it really works: (post, query)."""
-    placement = place(asked, plan, words)
+    placement, plan = placed(asked, planned), planned.plan
     router = Router.build(placement, ANALYZER)
     visits = router.route(table(views), hashes(views)).matchers
     found = []
@@ -69,9 +70,9 @@ def found_at_homes(
         )
         compiled = Compiled.of(part, ANALYZER)
         matched = compiled.match(table(views))
-        duty = router.duty(matcher, compiled) if matcher != HEAD else None
+        duty = placement.copies.duty(matcher, compiled.canonical) if matcher != HEAD else None
         if duty is not None:
-            matched = replace(matched, queries=duty.answered(matched.queries, matched.read.terms, hashes(views)))
+            matched = replace(matched, queries=duty.answered(matched.queries, visits))
         found += [
             (post, int(number)) for post, number in matched.pairs() if matcher == HEAD or matcher in visits.row(post)
         ]
@@ -81,25 +82,25 @@ def found_at_homes(
 @given(asked=some_queries, views=some_posts, planned=plans())
 @settings(max_examples=200)
 def test_matchers_together_find_every_match_exactly_once(
-    asked: list[Query], views: list[PostView], planned: tuple[Plan, WordMap | None]
+    asked: list[Query], views: list[PostView], planned: Planned
 ) -> None:
     asked = list({query.id: query for query in asked}.values())
     everything = [
         (p, q) for p, view in enumerate(views) for q, query in enumerate(asked) if satisfies(query, view, ANALYZER)
     ]
-    assert found_at_homes(asked, *planned, views) == everything
+    assert found_at_homes(asked, planned, views) == everything
 
 
 @given(asked=some_queries, planned=plans())
 @settings(max_examples=100)
-def test_every_conjunction_has_a_key_that_leads_to_its_query(
-    asked: list[Query], planned: tuple[Plan, WordMap | None]
-) -> None:
-    placement = place(asked, *planned)
+def test_every_conjunction_has_a_key_that_leads_to_its_query(asked: list[Query], planned: Planned) -> None:
+    placement = placed(asked, planned)
     assert placement.homes.rows == len(asked)
     assert placement.keys == sorted(set(placement.keys))
     routes, slots = rows(placement.routes), placement.slots.tolist()
-    ways = {key: routes[slots[k] : slots[k + 1]] for k, key in enumerate(placement.keys)}
+    ways = {key: routes[slots[k] : slots[k + 1]] for k, key in enumerate(placement.keys) if slots[k] < slots[k + 1]}
+    heard, mask = placement.spots.heard, 2**KEY_BITS - 1
+    in_cells = {placement.keys[key & mask] for key in heard.keys.tolist()}
     for query, homes in zip(asked, rows(placement.homes), strict=True):
         assert homes
         if homes == [HEAD]:
@@ -108,9 +109,12 @@ def test_every_conjunction_has_a_key_that_leads_to_its_query(
             leading = [
                 term for term in conjunction.positive if all(set(way) & set(homes) for way in ways.get(term, [[]]))
             ]
-            assert leading, "a conjunction has no term that leads home, whatever version a post draws"
+            by_place = conjunction.regions and in_cells & set(conjunction.positive)
+            assert leading or by_place, "a conjunction has no term that leads home, whatever version a post draws"
     assert all(route and all(a < b for a, b in pairwise(route)) for route in routes)
-    assert {matcher for route in routes for matcher in route} == set(placement.homes.values.tolist()) - {HEAD}
+    led_to = {matcher for route in routes for matcher in route}
+    led_to |= {int(placement.spots.matchers[place]) for place in np.flatnonzero(heard.table >= 0)}
+    assert led_to == set(placement.homes.values.tolist()) - {HEAD}
 
 
 @given(asked=some_queries, views=some_posts, planned=plans())
@@ -118,10 +122,10 @@ def test_every_conjunction_has_a_key_that_leads_to_its_query(
 def test_posts_take_the_same_ways_after_saving_and_in_any_batch(
     asked: list[Query],
     views: list[PostView],
-    planned: tuple[Plan, WordMap | None],
+    planned: Planned,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    router = Router.build(place(asked, *planned), ANALYZER)
+    router = Router.build(placed(asked, planned), ANALYZER)
     expected = rows(router.route(table(views), hashes(views)).matchers)
     path: Path = tmp_path_factory.mktemp("routers") / "router.arrow"
     router.save(path)
@@ -132,17 +136,17 @@ def test_posts_take_the_same_ways_after_saving_and_in_any_batch(
         for number, view in enumerate(views)
     ]
     assert one_by_one == expected
-    assert all(0 <= matcher < planned[0].matchers for row in expected for matcher in row)
+    assert all(0 <= matcher < planned.plan.matchers for row in expected for matcher in row)
     assert all(a < b for row in expected for a, b in pairwise(row))
 
 
 @given(asked=some_queries, views=some_posts, planned=plans())
 @settings(max_examples=50)
 def test_the_order_of_queries_makes_no_difference_but_to_lasp_and_chance(
-    asked: list[Query], views: list[PostView], planned: tuple[Plan, WordMap | None]
+    asked: list[Query], views: list[PostView], planned: Planned
 ) -> None:
-    plan, words = replace(planned[0], placement="rarest"), planned[1]
-    one, other = (Router.build(place(order, plan, words), ANALYZER) for order in (asked, asked[::-1]))
+    planned = planned._replace(plan=replace(planned.plan, placement="rarest"))
+    one, other = (Router.build(placed(order, planned), ANALYZER) for order in (asked, asked[::-1]))
     assert rows(one.route(table(views), hashes(views)).matchers) == rows(
         other.route(table(views), hashes(views)).matchers
     )

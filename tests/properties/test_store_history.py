@@ -13,14 +13,13 @@ import pyarrow as pa
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from tests.properties.plans import plans
+from tests.properties.plans import Planned, plans
 from tests.store.stores import LONG_AGO, compiled_ids, matches, posts_table
 from tests.strategies import PLACES, posts, query_texts
 from tidegate.errors import QueryError
 from tidegate.query.parse import parse
 from tidegate.query.semantics import PostView, satisfies
 from tidegate.route.plan import Plan
-from tidegate.route.word_map import WordMap
 from tidegate.store.schema import SUBSCRIPTION, whole_query
 from tidegate.store.store import Store
 from tidegate.store.upkeep import Policy, Upkeep
@@ -180,7 +179,7 @@ def expected(model: Model, views: list[PostView]) -> list[tuple[int, str]]:
 )
 @settings(max_examples=40)
 def test_any_history_leaves_the_subscriptions_and_matches_of_a_dictionary(
-    history: list[tuple[Step, ...]], views: list[PostView], planned: tuple[Plan, WordMap | None]
+    history: list[tuple[Step, ...]], views: list[PostView], planned: Planned
 ) -> None:
     with TemporaryDirectory() as folder:
         store = Store.open(Path(folder))

@@ -60,7 +60,15 @@ def test_a_larger_head_spares_visits_and_takes_memory() -> None:
 
 def test_replicate_is_chosen_while_it_fits_and_head_and_tail_where_it_does_not() -> None:
     everything = list(alternatives(SAMPLE, evidence()))
-    assert [one.plan.kind for one in everything] == ["replicate", "hash", "salb", "refined", "headtail"]
+    assert [one.plan.kind for one in everything] == [
+        "replicate",
+        "hash",
+        "salb",
+        "refined",
+        "headtail",
+        "hybrid",
+        "kd_tree",
+    ]
     assert best(everything).plan.kind == "replicate"
     tight = list(alternatives(SAMPLE, evidence(host_bytes=50e6)))
     chosen = best(tight)

@@ -12,7 +12,8 @@ from tidegate.route.plan import FORMAT, KINDS, MAX_MATCHERS, PLACEMENTS, Plan
 
 WAYS = (
     "'replicate', or KIND:N for 1 to 4096 matchers, with KIND one of "
-    "hash, gc, gfc, gfcl, gnfcl, salb, refined, hypergraph, headtail"
+    "hash, gc, gfc, gfcl, gnfcl, salb, refined, hypergraph, headtail, "
+    "hybrid, grid, kd_tree, r_tree, frequency, metric"
 )
 
 
@@ -75,12 +76,13 @@ plans = st.just(Plan.replicate()) | st.builds(
     st.integers(1, MAX_MATCHERS),
     placement=st.sampled_from(PLACEMENTS),
     words=st.just("") | st.just("words/0123.arrow"),
+    places=st.just("") | st.just("places/0123.arrow"),
 )
 
 
 @given(plan=plans)
 def test_a_plan_is_written_as_it_is_read(plan: Plan) -> None:
-    assert Plan.parse(str(plan)) == replace(plan, words="")
+    assert Plan.parse(str(plan)) == replace(plan, words="", places="")
 
 
 def test_the_maps_of_the_paper_come_with_its_placement() -> None:
@@ -93,9 +95,10 @@ def test_the_maps_of_the_paper_come_with_its_placement() -> None:
     assert Plan.parse("salb:16:anycast").placement == "anycast"
 
 
-def test_only_head_and_tail_has_a_head() -> None:
-    assert Plan("headtail", 4, head=100).head == 100
-    with pytest.raises(ConfigError, match="plan salb with a head of 100 words: only headtail has one"):
+def test_only_head_and_tail_and_hybrid_have_a_head() -> None:
+    assert [Plan(kind, 4, head=100).head for kind in ("headtail", "hybrid")] == [100, 100]
+    assert [Plan(kind, 4).has_head for kind in ("headtail", "hybrid", "kd_tree", "salb")] == [True, True, False, False]
+    with pytest.raises(ConfigError, match="plan salb with a head of 100 words: headtail and hybrid have one"):
         Plan("salb", 4, head=100)
 
 

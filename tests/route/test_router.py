@@ -21,6 +21,7 @@ from tidegate.route.ownership import owner
 from tidegate.route.placement import place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
+from tidegate.route.spots import Spots
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.profile import profile_named
 from tidegate.workload.posts import posts as generated_posts
@@ -138,8 +139,8 @@ def plain_visits(terms: Csr, router: Router, posts: Hashes) -> list[list[tuple[i
 def any_router(routes: Csr, versions: Sequence[int], matchers: int) -> Router:
     keys = strings([f"key{number}" for number in range(len(versions))])
     weights = np.arange(len(routes.values)) % 7 + 1
-    none = Copies.of([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
-    return Router(ANALYZER.profile, matchers, keys, word_hashes(keys), offsets_of(versions), routes, weights, none)
+    hashes, slots, no_copies = word_hashes(keys), offsets_of(versions), Copies.of([], from_rows([]))
+    return Router(ANALYZER.profile, matchers, keys, hashes, slots, routes, weights, Spots.none(), no_copies)
 
 
 @pytest.mark.parametrize("seed", range(5))

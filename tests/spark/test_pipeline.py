@@ -32,6 +32,7 @@ from tidegate.workload.posts import posts as generated_posts
 from tidegate.workload.searches import saved_searches
 
 PLANS = ["replicate", "hash:1", "hash:3", "hash:8", "salb:4", "salb:3:anycast", "headtail:3"]
+BY_PLACE = ["hybrid:3", "kd_tree:4", "metric:5"]
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def forget_last_batch(checkpoint: Path) -> None:
     max((checkpoint / "commits").glob("[0-9]*"), key=lambda file: int(file.name)).unlink()
 
 
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("plan", [*PLANS, *BY_PLACE])
 def test_every_plan_matches_a_batch_as_the_oracle_does(
     spark: SparkSession, store: Store, queries: dict[str, str], posts: pa.Table, plan: str
 ) -> None:

@@ -31,7 +31,7 @@ def matches(store: Store, version: int, plan: Plan, posts: pa.Table) -> list[tup
     visits, head = opener.routing(version, plan).route(posts)
     found = list(_pairs(head))
     for matcher in range(plan.matchers):
-        at_matcher = _pairs(opener.standing(version, plan, matcher).match(posts))
+        at_matcher = _pairs(opener.standing(version, plan, matcher).match(posts, visits.matchers))
         found += [(post, id_) for post, id_ in at_matcher if matcher in visits.matchers.row(post)]
     return sorted(found)
 

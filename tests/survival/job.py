@@ -86,9 +86,11 @@ def change(folder: Path, seed: int) -> None:
 def replan(folder: Path) -> None:
     """Publish one plan after the other, also with other numbers of matchers, and note each."""
     store = Store.open(folder / "store", create=False)
-    posts = pa.concat_tables(pq.read_table(file, columns=["text"]) for file in sorted((folder / "posts").iterdir())[:4])
+    posts = pa.concat_tables(
+        pq.read_table(file, columns=["text", "lat", "lon"]) for file in sorted((folder / "posts").iterdir())[:4]
+    )
     ended = _ended()
-    for text in cycle(("hash:3", "salb:4", "headtail:2", "replicate", "salb:2:anycast", "headtail:5")):
+    for text in cycle(("hash:3", "salb:4", "headtail:2", "hybrid:3", "replicate", "salb:2:anycast", "headtail:5")):
         note(folder / "plans.jsonl", {"plan": text, "version": publish(store, text, posts, head=30).version})
         if ended.wait(1.5):
             break

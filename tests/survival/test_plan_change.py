@@ -15,7 +15,7 @@ from tidegate.store.store import Store
 from tidegate.workload.posts import posts as generated_posts
 from tidegate.workload.searches import saved_searches
 
-PLANS = ("hash:3", "salb:5", "replicate", "headtail:4", "headtail:2")
+PLANS = ("hash:3", "hybrid:4", "salb:5", "grid:4", "replicate", "headtail:4", "headtail:2")
 BATCH = 200
 
 

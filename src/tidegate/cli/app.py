@@ -103,7 +103,8 @@ def run(
     trigger: Annotated[str, typer.Option(help="How often a batch starts, as in 500ms; 0: without a pause.")] = "1s",
     once: Annotated[bool, typer.Option("--once", help="Take the posts that are there, and end.")] = False,
     plan: Annotated[
-        str | None, typer.Option(help="How matching is spread: replicate, hash:N, or learned: salb:N, headtail:N, ….")
+        str | None,
+        typer.Option(help="How matching is spread: replicate, hash:N, or learned: headtail:N, hybrid:N, …."),
     ] = None,
     train: Annotated[
         int, typer.Option(min=100, help="A plan that is learned is learned from so many posts.")
@@ -184,7 +185,7 @@ def learn(
     store: Annotated[str, _STORE] = "subscriptions",
     matchers: Annotated[int, typer.Option(min=1, max=4096, help="The matchers (cores) that the plan is for.")] = 8,
     plan: Annotated[
-        str, typer.Option(help="What to learn: replicate, hash, salb, refined, headtail, …; auto: the best of them.")
+        str, typer.Option(help="What to learn: replicate, hash, salb, headtail, hybrid, …; auto: the best of them.")
     ] = "auto",
     sample: Annotated[int, typer.Option(min=10, help="So many posts are drawn from the history.")] = 1_000_000,
     per_host: Annotated[int, typer.Option(min=1, help="The matchers of one host, which share its memory.")] = 8,

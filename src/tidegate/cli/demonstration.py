@@ -1,4 +1,7 @@
-"""`tidegate demo`: the main job for a minute, with a synthetic microblog and subscribers who come and go."""
+"""`tidegate demo`: the main job for a minute, with a synthetic microblog and subscribers who come and go.
+
+One of them draws a rectangle on a map.
+"""
 
 import shutil
 import time
@@ -16,6 +19,7 @@ from rich.text import Text
 
 from tidegate.cli.explanation import marked
 from tidegate.cli.interests import interests
+from tidegate.cli.map_visitor import MapVisitor
 from tidegate.errors import ConfigError
 from tidegate.query.parse import parse
 from tidegate.query.reason import explain
@@ -65,10 +69,18 @@ def demonstrate(console: Console, demo: Demo) -> None:
         seconds=demo.seconds,
     )
     console.print(f"starting Spark; the stream runs for {demo.seconds:.0f} s")
-    visitors = _Visitors(store, asked)
+    visitors, on_map = _Visitors(store, asked), MapVisitor(store)
+
+    def show(figures: Figures) -> None:
+        board(figures)
+        if figures.batches:  # posts are flowing: what is drawn now is matched from the next batch on
+            on_map.draw()
+
     with _board(console, visitors) as board, visitors:
-        figures = run_job(job, board, lambda _: None)
-    _show_matches(console, store, MatchTable(Location.of(demo.folder / "matches")))
+        figures = run_job(job, show, lambda _: None)
+    matches = MatchTable(Location.of(demo.folder / "matches"))
+    _show_matches(console, store, matches)
+    on_map.show(console, matches)
     _show_summary(console, demo, figures, visitors, store.subscriptions().num_rows)
     if figures.total.posts == 0:
         raise ConfigError("no post was matched in the time given: give --seconds more")

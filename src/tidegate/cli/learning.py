@@ -45,7 +45,7 @@ def learn(console: Console, learning: Learning) -> None:
     if learning.explain:
         _explain(console, chosen, every)
     if learning.publish:
-        plan = learning.store.publish(chosen.plan, chosen.words)
+        plan = learning.store.publish(chosen.plan, chosen.words, chosen.places)
         console.print(f"published {plan} as version {plan.version}: jobs follow it from their next batch on")
 
 

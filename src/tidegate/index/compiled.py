@@ -141,9 +141,14 @@ class Compiled:
 
     def match_read(self, batch: Posts, posts: pa.Table | pa.RecordBatch, **columns: str) -> Found:
         """Match posts that were read into the ids of `terms` and `surfaces` already."""
+        queries, visited, candidates = self.queries_of(batch)
+        return Found(self, posts, columns, batch, queries, visited, candidates)
+
+    def queries_of(self, batch: Posts) -> tuple[Csr, int, int]:
+        """Return the queries that posts satisfy, how much the index visited for it, and how many candidates it had."""
         found = self.index.match(batch.terms)
         queries, candidates = self.resolution.queries(found.sets, batch, len(self.terms))
-        return Found(self, posts, columns, batch, queries, found.visited, candidates)
+        return queries, found.visited, candidates
 
     def subscriptions_of(self, queries: Csr) -> Csr:
         """Replace the queries of every row by the subscriptions that ask for them."""

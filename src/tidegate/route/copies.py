@@ -1,7 +1,8 @@
-"""Copies: queries that live at several matchers because only hot words lead to them, and which copy counts for a post.
+"""Copies: queries that live at several matchers, as only hot words lead to them or their place lies in several cells.
 
-A post may visit several of them, one for a hot word's version and others for its further words. Exactly one answers:
-that of the version drawn for the first of the query's hot keys that the post holds; the query's home, if it holds none.
+A post may visit several of them, and each would report the same match. So posts carry their visits, and one copy
+answers: that of the lowest matcher among those that the post visits and the query lives at. It needs no other stage to
+remove doubles, and where visits are shed, a copy that is still visited answers for one that is not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +15,9 @@ import pyarrow.compute as pc
 from numba import njit
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.csr import Csr, Int32, taken
 from tidegate.index.strings import read_strings, string_arrays, strings
 from tidegate.query.conjunction import Query
-from tidegate.route.hot_words import Hashes, drawn
 
 
 @dataclass(frozen=True)
@@ -25,26 +25,15 @@ class Copies:
     """The queries with copies, by their canonical text."""
 
     queries: pa.LargeStringArray
-    keys: Csr
-    """By query: its hot keys, as numbers of the placement's."""
-    homes: Int32
-    """By query: where its other keys lead; -1 if it has none."""
+    homes: Csr
+    """By query: the matchers it lives at, rising."""
 
     @classmethod
-    def of(cls, queries: Sequence[Query], query_of: Int64, key_of: Int64, home_of: Int64) -> Self:
-        """Return those of the queries of `query_of`, each with the hot key beside it, in order of their texts."""
-        canonical = [queries[number].canonical for number in query_of]
-        order = sorted(range(len(canonical)), key=lambda i: (canonical[i], key_of[i]))
-        rows: dict[str, list[int]] = {}
-        homes: dict[str, int] = {}
-        for i in order:
-            keys = rows.setdefault(canonical[i], [])
-            if key_of[i] not in keys:
-                keys.append(int(key_of[i]))
-            homes[canonical[i]] = int(home_of[query_of[i]])
-        values = np.array([key for keys in rows.values() for key in keys], np.int32)
-        offsets = offsets_of([len(keys) for keys in rows.values()])
-        return cls(strings(rows), Csr(offsets, values), np.fromiter(homes.values(), np.int32, len(homes)))
+    def of(cls, queries: Sequence[Query], homes: Csr) -> Self:
+        """Return those of the queries that have several homes, in order of their texts."""
+        several = np.flatnonzero(np.diff(homes.offsets) > 1).tolist()
+        several.sort(key=lambda number: queries[number].canonical)
+        return cls(strings(queries[number].canonical for number in several), taken(homes, np.array(several, np.int64)))
 
     def __len__(self) -> int:
         """Return the number of queries with copies."""
@@ -53,28 +42,20 @@ class Copies:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `read` reads."""
         return {
-            "copies.offsets": self.keys.offsets,
-            "copies.keys": self.keys.values,
-            "copies.homes": self.homes,
+            "copies.offsets": self.homes.offsets,
+            "copies.homes": self.homes.values,
             **string_arrays("copies.queries", self.queries),
         }
 
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return what was kept as `arrays`."""
-        keys = Csr(arrays["copies.offsets"], arrays["copies.keys"])
-        return cls(read_strings(arrays, "copies.queries"), keys, arrays["copies.homes"])
+        return cls(read_strings(arrays, "copies.queries"), Csr(arrays["copies.offsets"], arrays["copies.homes"]))
 
-
-class Ways(NamedTuple):
-    """Where the versions of hot keys lead, as a post draws them."""
-
-    hashes: Hashes
-    """By key: the hash of its word."""
-    slots: Int64
-    """By key: its first version among `owners`; one more at the end."""
-    owners: Int32
-    """By version."""
+    def duty(self, matcher: int, canonical: pa.LargeStringArray) -> "Duty | None":
+        """Return the duty of a matcher with the queries of these texts; None if it answers all of them."""
+        row_of = pc.index_in(canonical, self.queries).fill_null(-1).to_numpy().astype(np.int32)
+        return Duty(row_of, self.homes, matcher) if (row_of >= 0).any() else None
 
 
 class Duty(NamedTuple):
@@ -82,59 +63,41 @@ class Duty(NamedTuple):
 
     row_of: Int32
     """By query of the matcher: its row below, or -1 if it has no copies."""
-    keys: Csr
-    """By row: its hot keys."""
-    terms: Int32
-    """By entry of `keys`: the matcher's own number of that term."""
-    homes: Int32
-    ways: Ways
+    homes: Csr
+    """By row: the matchers that have a copy, rising."""
     matcher: int
 
-    @classmethod
-    def of(
-        cls,
-        copies: Copies,
-        keys: pa.LargeStringArray,
-        ways: Ways,
-        matcher: int,
-        canonical: pa.LargeStringArray,
-        terms: pa.LargeStringArray,
-    ) -> Self | None:
-        """Return the duty of a matcher with these queries and terms; None if it has no copies."""
-        row_of = pc.index_in(canonical, copies.queries).fill_null(-1).to_numpy().astype(np.int32)
-        if not (row_of >= 0).any():
-            return None
-        hot = pc.index_in(keys.take(pa.array(copies.keys.values)), terms).fill_null(-1)
-        return cls(row_of, copies.keys, hot.to_numpy().astype(np.int32), copies.homes, ways, matcher)
-
-    def answered(self, queries: Csr, terms: Csr, posts: Hashes) -> Csr:
-        """Leave out the queries that another copy answers; `terms` and `posts` are what the posts hold, and who."""
-        return Csr(*_answered(self, queries, terms, posts))
+    def answered(self, queries: Csr, visits: Csr) -> Csr:
+        """Leave out the queries that another copy answers; `visits` are the matchers that each post visits, rising."""
+        return Csr(*_answered(self, queries, visits))
 
 
 @njit(cache=True, nogil=True)
-def _answered(duty: Duty, queries: Csr, terms: Csr, posts: Hashes) -> Any:
+def _answered(duty: Duty, queries: Csr, visits: Csr) -> Any:
     offsets = np.zeros_like(queries.offsets)
     values = np.empty_like(queries.values)
     end = 0
     for post in range(len(offsets) - 1):
-        held = terms.values[terms.offsets[post] : terms.offsets[post + 1]]
+        visited = visits.values[visits.offsets[post] : visits.offsets[post + 1]]
         for i in range(queries.offsets[post], queries.offsets[post + 1]):
             row = duty.row_of[queries.values[i]]
-            if row < 0 or _answering(duty, row, held, posts[post]) == duty.matcher:
-                values[end] = queries.values[i]
-                end += 1
+            if row >= 0 and _is_lower_visited(duty.homes, row, duty.matcher, visited):
+                continue
+            values[end] = queries.values[i]
+            end += 1
         offsets[post + 1] = end
     return offsets, values[:end]
 
 
 @njit(cache=True, nogil=True)
-def _answering(duty: Duty, row: int, held: Int32, post: int) -> Any:
-    """Return the matcher whose copy counts."""
-    for k in range(duty.keys.offsets[row], duty.keys.offsets[row + 1]):
-        for term in held:
-            if term == duty.terms[k]:
-                key = duty.keys.values[k]
-                first, end = duty.ways.slots[key], duty.ways.slots[key + 1]
-                return duty.ways.owners[first + drawn(post, duty.ways.hashes[key], end - first)]
-    return duty.homes[row]
+def _is_lower_visited(homes: Csr, row: int, matcher: int, visited: Int32) -> bool:
+    """Whether a home below `matcher` is among those visited."""
+    i = 0
+    for k in range(homes.offsets[row], homes.offsets[row + 1]):
+        if homes.values[k] >= matcher:
+            return False
+        while i < len(visited) and visited[i] < homes.values[k]:
+            i += 1
+        if i < len(visited) and visited[i] == homes.values[k]:
+            return True
+    return False

@@ -13,6 +13,7 @@ from tidegate.index.asked import Asked
 from tidegate.route.costs import Cluster, Costs, in_terms_of
 from tidegate.route.hot_words import post_hashes
 from tidegate.route.measures import Measured
+from tidegate.route.place_map import PlaceMap
 from tidegate.route.placement import HEAD, Placement, place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
@@ -57,15 +58,15 @@ class Evidence:
     cluster: Cluster
 
 
-def forecast(plan: Plan, words: WordMap | None, evidence: Evidence) -> Forecast:
-    """Return what a plan would do; `words` is the word map of a learned plan."""
+def forecast(plan: Plan, words: WordMap | None, evidence: Evidence, places: PlaceMap | None = None) -> Forecast:
+    """Return what a plan would do, with the maps that it has learned."""
     costs, cluster = evidence.costs, evidence.cluster
     if not plan.partitions:
         router_us = costs.read + costs.match(evidence.subscriptions)
         host_bytes = costs.subscription_bytes * evidence.subscriptions
         throughput = 1e6 * cluster.matchers / router_us
         return Forecast(plan, 0.0, 1.0, 1.0, router_us, 0.0, throughput, host_bytes, host_bytes <= cluster.host_bytes)
-    placement = place(evidence.asked.queries, plan, words, _asking(evidence.asked))
+    placement = place(evidence.asked.queries, plan, words, _asking(evidence.asked), places)
     measured = visited(placement, evidence.posts)
     held = _held(placement, evidence)
     router_us = costs.read + costs.route + costs.match(held[HEAD])
@@ -91,7 +92,7 @@ def visited(placement: Placement, posts: Sample) -> Measured:
     """Route posts to a placement and count the visits; a post's number stands for its id."""
     router = Router.build(placement, Analyzer())
     hashes = post_hashes(pa.array(np.arange(len(posts)))) if router.draws else None
-    visits = router.route_read(in_terms_of(posts, router.keys), hashes)
+    visits = router.route_read(in_terms_of(posts, router.keys), hashes, posts.points)
     return Measured(len(posts), np.bincount(visits.matchers.values, minlength=placement.matchers))
 
 

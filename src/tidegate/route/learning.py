@@ -1,4 +1,8 @@
-"""Learning a plan from posts and subscriptions: a word map for the plan that is asked for, or the plan that is best."""
+"""Learning a plan from posts and subscriptions: the maps of the plan that is asked for, or the plan that is best.
+
+What to answer where posts are routed, what to share out by words and what by places is one question: `hybrid` asks it
+whole, and forecasts by one model of costs compare it with the plans that ask a part of it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,6 +15,8 @@ from tidegate.index.common_reading import kept
 from tidegate.index.strings import strings
 from tidegate.route.forecast import Evidence, Forecast, forecast
 from tidegate.route.maps import learn
+from tidegate.route.place_learning import can_learn_places, learn_places
+from tidegate.route.place_map import PlaceMap
 from tidegate.route.placement import place
 from tidegate.route.plan import Plan
 from tidegate.route.sample import Sample
@@ -29,20 +35,26 @@ class Learned:
     plan: Plan
     words: WordMap | None
     forecast: Forecast
+    places: PlaceMap | None = None
 
 
 def learned(plan: Plan, sample: Sample, evidence: Evidence) -> Learned:
-    """Learn the words of a plan from a sample, and with `headtail` the size of its head."""
-    if plan.kind == "headtail":
-        return _head_and_tail(plan, sample, evidence)
-    words = learn(plan.kind, sample, plan.matchers) if plan.learned else None
-    return Learned(plan, words, forecast(plan, words, evidence))
+    """Learn what a plan needs from a sample: its words, its places if it goes by them, and the size of its head."""
+    places = learn_places(plan, sample, evidence) if plan.by_place else None
+    if plan.has_head:
+        return _with_head(plan, sample, evidence, places)
+    kind = _TAIL_MAP if plan.by_place else plan.kind
+    words = learn(kind, sample, plan.matchers) if plan.learned else None
+    return Learned(plan, words, forecast(plan, words, evidence, places), places)
 
 
 def alternatives(sample: Sample, evidence: Evidence) -> Iterator[Learned]:
     """Learn one plan after the other that may be the best for the cluster; those of the paper for comparison."""
     matchers = evidence.cluster.matchers
-    for text in ("replicate", f"hash:{matchers}", f"salb:{matchers}", f"refined:{matchers}", f"headtail:{matchers}"):
+    kinds = ["hash", "salb", "refined", "headtail"]
+    if can_learn_places(sample, evidence):
+        kinds += ["hybrid", "kd_tree"]
+    for text in ("replicate", *(f"{kind}:{matchers}" for kind in kinds)):
         yield learned(Plan.parse(text), sample, evidence)
 
 
@@ -54,17 +66,17 @@ def best(found: list[Learned]) -> Learned:
     return min(found, key=lambda one: one.forecast.host_bytes)
 
 
-def _head_and_tail(plan: Plan, sample: Sample, evidence: Evidence) -> Learned:
+def _with_head(plan: Plan, sample: Sample, evidence: Evidence, places: PlaceMap | None) -> Learned:
     """Choose the head by forecasts with owners by hash; then learn who owns the words that lead to the tail."""
     by_hash = learn("hash", sample, plan.matchers, splitting=False)
     tried = [replace(plan, head=head) for head in _HEADS if head <= len(sample.words)]
-    forecasts = [forecast(one, by_hash, evidence) for one in tried]
+    forecasts = [forecast(one, by_hash, evidence, places) for one in tried]
     fitting = [one for one in forecasts if one.fits] or forecasts
     chosen = max(fitting, key=lambda one: one.throughput).plan
-    keys = place(evidence.asked.queries, chosen, by_hash).keys
+    keys = place(evidence.asked.queries, chosen, by_hash, places=places).keys
     of_tail = learn(_TAIL_MAP, _only_words(sample, keys), plan.matchers)
     words = replace(by_hash, owners=of_tail.owners_of(sample.words))
-    return Learned(chosen, words, forecast(chosen, words, evidence))
+    return Learned(chosen, words, forecast(chosen, words, evidence, places), places)
 
 
 def _only_words(sample: Sample, words: list[str]) -> Sample:

@@ -1,6 +1,6 @@
 """Plans: how the matching of a stream is spread over matchers. Plain data, kept beside the subscriptions.
 
-What a learned plan has learned, its word map, is a file of its own that the plan names.
+What a learned plan has learned, its word map and its place map, are files of their own that the plan names.
 """
 
 import json
@@ -10,11 +10,15 @@ from typing import Any, Final, Self
 
 from tidegate.errors import ConfigError, StoreError
 
-FORMAT = 2
+FORMAT = 3
 MAX_MATCHERS = 4096
 
-LEARNED: Final = ("gc", "gfc", "gfcl", "gnfcl", "salb", "refined", "hypergraph", "headtail")
+BY_PLACE: Final = ("hybrid", "grid", "kd_tree", "r_tree", "frequency", "metric")
+"""Kinds that learn a place map: by it live the queries that want a place, and by a word map all others."""
+LEARNED: Final = ("gc", "gfc", "gfcl", "gnfcl", "salb", "refined", "hypergraph", "headtail", *BY_PLACE)
 """Kinds whose word maps are learned from posts."""
+WITH_HEAD: Final = ("headtail", "hybrid")
+"""Kinds that may answer the queries of the commonest words where posts are routed."""
 KINDS: Final = ("replicate", "hash", *LEARNED)
 
 PLACEMENTS: Final = ("rarest", "anycast", "lasp")
@@ -33,10 +37,11 @@ class Plan:
     `replicate`: every worker matches every subscription, which counts as one matcher. All others *partition*: a
     subscription lives at a matcher that owns one of its words, and a post visits those that its own words lead to.
     Words are owned by `hash`, or as learned from posts; with `headtail`, the queries of the commonest words, the head,
-    are answered where posts are routed, and only the rest is partitioned.
+    are answered where posts are routed, and only the rest is partitioned. With `hybrid`, which has a head as well, and
+    its baselines, queries that want a place live at the matchers of the cells it overlaps.
 
     >>> Plan.parse("hash:16").with_version(3)
-    Plan(kind='hash', matchers=16, version=3, placement='rarest', head=0, words='')
+    Plan(kind='hash', matchers=16, version=3, placement='rarest', head=0, words='', places='')
     """
 
     kind: str = "replicate"
@@ -47,6 +52,8 @@ class Plan:
     """How many of the commonest words make the head."""
     words: str = ""
     """The file with the word map of a learned plan; empty until the plan is published."""
+    places: str = ""
+    """The file with the place map of a plan by places; empty likewise."""
 
     def __post_init__(self) -> None:
         """Refuse what is no plan."""
@@ -60,8 +67,9 @@ class Plan:
             raise ConfigError(f"plan version {self.version!r}: versions are whole numbers from 0 on")
         if self.placement not in PLACEMENTS:
             raise ConfigError(f"no placement is called {self.placement!r}: choose one of {', '.join(PLACEMENTS)}")
-        if not isinstance(self.head, int) or self.head < 0 or (self.head and self.kind != "headtail"):
-            raise ConfigError(f"plan {self.kind} with a head of {self.head!r} words: only headtail has one, from 0 on")
+        if not isinstance(self.head, int) or self.head < 0 or (self.head and self.kind not in WITH_HEAD):
+            with_head = " and ".join(WITH_HEAD)
+            raise ConfigError(f"plan {self.kind} with a head of {self.head!r} words: {with_head} have one, from 0 on")
 
     @classmethod
     def replicate(cls) -> Self:
@@ -100,13 +108,28 @@ class Plan:
         """Whether the plan has a word map of its own."""
         return self.kind in LEARNED
 
+    @property
+    def by_place(self) -> bool:
+        """Whether the plan has a place map of its own."""
+        return self.kind in BY_PLACE
+
+    @property
+    def has_head(self) -> bool:
+        """Whether some queries are answered where posts are routed: those of a single term, and those of the head's."""
+        return self.kind in WITH_HEAD
+
+    @property
+    def makes_copies(self) -> bool:
+        """Whether queries may live at several matchers, so that posts have to carry their visits."""
+        return self.learned
+
     def with_version(self, version: int) -> Self:
         """Return the same plan under another version."""
         return replace(self, version=version)
 
-    def with_words(self, words: str) -> Self:
-        """Return the same plan with its word map in a file of this name."""
-        return replace(self, words=words)
+    def with_files(self, words: str = "", places: str = "") -> Self:
+        """Return the same plan with its word map and its place map in files of these names."""
+        return replace(self, words=words, places=places)
 
     def to_json(self) -> str:
         """Return the plan as `from_json` reads it."""
@@ -120,8 +143,8 @@ class Plan:
             written = stored.pop("format")
         except (ValueError, TypeError, KeyError) as error:
             raise StoreError(f"not a stored plan: {text!r}; write the plan anew") from error
-        # Format 1 had no more than kind, matchers and version.
-        if written not in (1, FORMAT):
+        # Format 1 had no more than kind, matchers and version; format 2 had no places.
+        if written not in (1, 2, FORMAT):
             raise StoreError(f"plan format {written!r}, this version reads up to {FORMAT}: upgrade Tidegate")
         if stored.get("kind") not in KINDS:
             known = ", ".join(KINDS)

@@ -7,24 +7,26 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 from numba import njit
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr, Int64
-from tidegate.index.compiled import Compiled
+from tidegate.csr import Csr, Int32, Int64
+from tidegate.index.boxes import normal_longitudes
 from tidegate.index.segment import read_segment, write_segment
 from tidegate.index.strings import read_strings, string_arrays, strings
-from tidegate.route.copies import Copies, Duty, Ways
+from tidegate.route.copies import Copies
 from tidegate.route.hot_words import Hashes, drawn, word_hashes
 from tidegate.route.placement import Placement
+from tidegate.route.places.heard import slot_of
+from tidegate.route.spots import Spots
 from tidegate.route.visits import Visits
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
-from tidegate.text.posts import read_posts
+from tidegate.text.posts import Degrees, read_posts
 from tidegate.text.profile import Profile
 from tidegate.text.vocabulary import Vocabulary
 
@@ -59,6 +61,8 @@ class Router:
     """The matchers to visit."""
     weights: Int64
     """By entry of `routes`: how many subscriptions are reached."""
+    spots: Spots
+    """Where keys lead in their cells."""
     copies: Copies
 
     @classmethod
@@ -73,6 +77,7 @@ class Router:
             placement.slots,
             placement.routes,
             placement.weights,
+            placement.spots,
             placement.copies,
         )
 
@@ -84,7 +89,7 @@ class Router:
     @property
     def draws(self) -> bool:
         """Whether a key has several versions, so that ways depend on who a post is."""
-        return len(self.slots) > 0 and int(self.slots[-1]) > len(self.keys)
+        return int(np.diff(self.slots).max(initial=0)) > 1
 
     def route(self, posts: pa.Table | pa.RecordBatch, hashes: Hashes | None = None, **columns: str) -> Visits:
         """Return for every post the distinct matchers it must visit, rising; none for one that can match nothing.
@@ -92,27 +97,26 @@ class Router:
         The columns are those of `read_posts`: `text`, and `author`, `lang`, `lat`, `lon` where there are such. `hashes`
         are the posts' `post_hashes`, needed if the router `draws`.
         """
-        return self.route_read(read_posts(posts, self.lexicon, sequences=False, **columns).terms, hashes)
+        read = read_posts(posts, self.lexicon, sequences=False, **columns)
+        return self.route_read(read.terms, hashes, (read.lat, read.lon))
 
-    def route_read(self, terms: Csr, hashes: Hashes | None = None) -> Visits:
-        """Route posts that were read into the ids of `keys` already."""
+    def route_read(
+        self, terms: Csr, hashes: Hashes | None = None, points: tuple[Degrees, Degrees] | None = None
+    ) -> Visits:
+        """Route posts that were read into the ids of `keys` already; `points` are their latitudes and longitudes."""
         posts_hashed = np.zeros(terms.rows, np.uint64) if hashes is None else hashes
+        cells = np.full(terms.rows, -1, np.int32)
+        if points is not None and len(self.spots):
+            lat, lon = points
+            cells = self.spots.lattice.cells_of(lat, normal_longitudes(lat, lon))
         offsets, matchers, keys, subscriptions = _visits(
             terms,
-            Ways(self.hashes, self.slots, self.routes.values),
-            self.routes,
-            self.weights,
+            cells,
+            _Ways(self.hashes, self.slots, self.routes, self.weights, self.spots),
             posts_hashed,
             np.full(self.matchers, -1, np.int64),
         )
         return Visits(Csr(offsets, matchers), keys, subscriptions)
-
-    def duty(self, matcher: int, compiled: Compiled) -> Duty | None:
-        """Return which of its queries a matcher answers for a post; None if it answers all."""
-        # The versions of a hot key lead to one matcher each, so that slots number them as well.
-        owners = self.routes.values[self.routes.offsets[:-1]] if self.draws else self.routes.values[:0]
-        ways = Ways(self.hashes, self.slots, owners)
-        return Duty.of(self.copies, self.keys, ways, matcher, compiled.canonical, compiled.terms)
 
     def save(self, path: Path | str) -> None:
         """Write everything as one Arrow IPC file, whole or not at all."""
@@ -122,6 +126,7 @@ class Router:
             "routes.offsets": self.routes.offsets,
             "routes.values": self.routes.values,
             "weights": self.weights,
+            **self.spots.arrays(),
             **self.copies.arrays(),
             **string_arrays("profile", strings([json.dumps(profile)])),
             **string_arrays("keys", self.keys),
@@ -143,15 +148,27 @@ class Router:
             arrays["slots"],
             Csr(arrays["routes.offsets"], arrays["routes.values"]),
             arrays["weights"],
+            Spots.read(arrays),
             Copies.read(arrays),
         )
 
 
+class _Ways(NamedTuple):
+    """What the kernel reads."""
+
+    hashes: Hashes
+    slots: Int64
+    routes: Csr
+    weights: Int64
+    spots: Spots
+
+
 @njit(cache=True, nogil=True)
-def _visits(terms: Csr, ways: Ways, routes: Csr, weights: Int64, posts: Hashes, entry_of: Int64) -> Any:
+def _visits(terms: Csr, cells: Int32, ways: _Ways, posts: Hashes, entry_of: Int64) -> Any:
     """Put the routes of a post's terms together; `entry_of` is where each matcher was last put, -1 at first."""
+    routes, spots = ways.routes, ways.spots
     offsets = np.zeros(len(terms.offsets), np.int64)
-    room = 0
+    room = len(terms.values) if len(spots.matchers) else 0
     for key in terms.values:
         most = 0
         for slot in range(ways.slots[key], ways.slots[key + 1]):
@@ -165,19 +182,33 @@ def _visits(terms: Csr, ways: Ways, routes: Csr, weights: Int64, posts: Hashes, 
         begin = end
         for key in terms.values[terms.offsets[post] : terms.offsets[post + 1]]:
             first, versions = ways.slots[key], ways.slots[key + 1] - ways.slots[key]
-            slot = first if versions == 1 else first + drawn(posts[post], ways.hashes[key], versions)
-            for i in range(routes.offsets[slot], routes.offsets[slot + 1]):
-                matcher = routes.values[i]
-                entry = entry_of[matcher]
-                if entry < begin:
-                    entry = entry_of[matcher] = end
-                    matchers[entry], keys[entry], subscriptions[entry] = matcher, 0, 0
-                    end += 1
-                keys[entry] += 1
-                subscriptions[entry] += weights[i]
+            if versions > 0:
+                slot = first if versions == 1 else first + drawn(posts[post], ways.hashes[key], versions)
+                for i in range(routes.offsets[slot], routes.offsets[slot + 1]):
+                    matcher, weight = routes.values[i], ways.weights[i]
+                    end = _entered(matcher, weight, begin, end, entry_of, matchers, keys, subscriptions)
+            spot = slot_of(spots.heard, cells[post], key) if cells[post] >= 0 else -1
+            if spot >= 0:
+                matcher, weight = spots.matchers[spot], spots.weights[spot]
+                end = _entered(matcher, weight, begin, end, entry_of, matchers, keys, subscriptions)
         order = np.argsort(matchers[begin:end])
         matchers[begin:end] = matchers[begin:end][order]
         keys[begin:end] = keys[begin:end][order]
         subscriptions[begin:end] = subscriptions[begin:end][order]
         offsets[post + 1] = end
     return offsets, matchers[:end], keys[:end], subscriptions[:end]
+
+
+@njit(cache=True, nogil=True)
+def _entered(
+    matcher: int, weight: int, begin: int, end: int, entry_of: Int64, matchers: Int32, keys: Int64, subscriptions: Int64
+) -> int:
+    """Enter a matcher among the visits of the post that begin at `begin`, once; return the new end."""
+    entry = entry_of[matcher]
+    if entry < begin:
+        entry = entry_of[matcher] = end
+        matchers[entry], keys[entry], subscriptions[entry] = matcher, 0, 0
+        end += 1
+    keys[entry] += 1
+    subscriptions[entry] += weight
+    return end

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from tidegate.index.sets import ranked_items
 from tidegate.index.strings import strings
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
-from tidegate.text.posts import read_posts
+from tidegate.text.posts import Degrees, read_posts
 from tidegate.text.vocabulary import Vocabulary
 
 
@@ -24,6 +24,28 @@ class _OpenVocabulary(Vocabulary):
 
     def id(self, term: str) -> int:
         return self.intern(term)
+
+
+class Points(NamedTuple):
+    """Where posts are from; both NaN where they do not say."""
+
+    lat: Degrees
+    lon: Degrees
+
+    @classmethod
+    def nowhere(cls, posts: int) -> "Points":
+        """Of so many posts without a place."""
+        return cls(np.full(posts, np.nan), np.full(posts, np.nan))
+
+    @classmethod
+    def joined(cls, parts: "Iterable[Points]") -> "Points":
+        """Of several rows of posts, one after the other."""
+        lats, lons = zip(cls.nowhere(0), *parts, strict=True)
+        return cls(np.concatenate(lats), np.concatenate(lons))
+
+    def only(self, rows: Int64) -> "Points":
+        """Of some of the posts."""
+        return Points(self.lat[rows], self.lon[rows])
 
 
 @dataclass(frozen=True)
@@ -41,6 +63,8 @@ class Sample:
     """By number; each is in some post."""
     frequency: Int64
     """By word: in how many posts it is."""
+    points: Points | None = None
+    """By post: its latitude and longitude, NaN where it says nothing of it; None if no post does."""
 
     @classmethod
     def of(cls, posts: pa.Table | pa.RecordBatch, analyzer: Analyzer, **columns: str) -> Self:
@@ -49,16 +73,16 @@ class Sample:
         The columns are those of `read_posts`: `text`, and `author`, `lang`, `lat`, `lon` where there are such.
         """
         vocabulary = _OpenVocabulary()
-        terms = read_posts(posts, Lexicon(analyzer, vocabulary), sequences=False, **columns).terms
-        return cls.from_rows(terms, strings(vocabulary))
+        read = read_posts(posts, Lexicon(analyzer, vocabulary), sequences=False, **columns)
+        return cls.from_rows(read.terms, strings(vocabulary), Points(read.lat, read.lon))
 
     @classmethod
-    def from_rows(cls, posts: Csr, words: pa.LargeStringArray) -> Self:
+    def from_rows(cls, posts: Csr, words: pa.LargeStringArray, points: Points | None = None) -> Self:
         """Number the words of `posts`, which are rows of `words`, by frequency; words that no post has are dropped."""
-        return cls.renumbered(posts, words)[0]
+        return cls.renumbered(posts, words, points)[0]
 
     @classmethod
-    def renumbered(cls, posts: Csr, words: pa.LargeStringArray) -> tuple[Self, Int64]:
+    def renumbered(cls, posts: Csr, words: pa.LargeStringArray, points: Points | None = None) -> tuple[Self, Int64]:
         """Return the sample as `from_rows` does, and by its words the row of each in `words`."""
         distinct = ranked_items(posts, len(words))
         frequency = np.bincount(distinct.values, minlength=len(words))
@@ -70,7 +94,8 @@ class Sample:
         numbers = np.empty(len(words), np.int32)
         numbers[order] = np.arange(len(order), dtype=np.int32)
         posts = ranked_items(Csr(distinct.offsets, numbers[distinct.values]), len(order))
-        return cls(posts, words.take(pa.array(order)), frequency[order]), order
+        known = None if points is None or np.isnan(points.lat).all() else points
+        return cls(posts, words.take(pa.array(order)), frequency[order], known), order
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
@@ -83,11 +108,18 @@ class Sample:
         lengths = [np.diff(sample.posts.offsets) for sample in samples]
         nothing = np.empty(0, np.int32)
         posts = Csr(offsets_of(np.concatenate([nothing, *lengths])), np.concatenate([nothing, *values]))
-        return cls.from_rows(posts, words.dictionary)
+        return cls.from_rows(posts, words.dictionary, Points.joined(sample.at for sample in samples))
 
     def only(self, rows: Any) -> Self:
         """Return some of the posts, in the order of `rows`, as a sample with its own numbers."""
-        return self.from_rows(taken(self.posts, np.asarray(rows, np.int64)), self.words)
+        numbers = np.asarray(rows, np.int64)
+        points = None if self.points is None else self.points.only(numbers)
+        return self.from_rows(taken(self.posts, numbers), self.words, points)
+
+    @property
+    def at(self) -> Points:
+        """The points of all posts, whether they have any or not."""
+        return Points.nowhere(len(self)) if self.points is None else self.points
 
     @cached_property
     def posts_of(self) -> Csr:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 
@@ -34,11 +35,23 @@ class Visits:
         numbers, posts = np.unique(np.diff(self.matchers.offsets), return_counts=True)
         return Counter(dict(zip(numbers.tolist(), posts.tolist(), strict=True)))
 
+    def lists(self) -> pa.ListArray:
+        """By post: its matchers, as they travel with it; null if they are one at most, as nobody else is to know."""
+        offsets, values = self.matchers
+        single = np.append(np.diff(offsets) <= 1, False)
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32(), mask=single), pa.array(values, pa.int16()))
+
     def only(self, wanted: Int64) -> "Visits":
         """Return the visits of these numbers, rising."""
         lengths = np.bincount(self.post_of[wanted], minlength=self.matchers.rows)
         kept = Csr(offsets_of(lengths), self.matchers.values[wanted])
         return Visits(kept, self.keys[wanted], self.subscriptions[wanted])
+
+
+def visited(lists: pa.ListArray) -> Csr:
+    """Return the matchers of posts that have travelled with `Visits.lists`; a row for each, empty where it is null."""
+    lengths = lists.value_lengths().fill_null(0).to_numpy()
+    return Csr(offsets_of(lengths), lists.flatten().to_numpy().astype(np.int32))
 
 
 def joined(visits: Sequence[Visits], posts: int) -> Visits:

@@ -26,6 +26,9 @@ _TOGETHER = "_matches"
 MATCHER = "_matcher"
 """By which matcher a post is to be seen, between routing and matching."""
 
+VISITS = "_visits"
+"""All matchers that a post visits, if they are several and queries may have copies."""
+
 # The types that a column may have, the usual one first: accounts may be numbers, and numbers may be texts.
 _TYPES: dict[str, tuple[type[DataType], ...]] = {
     "text": (StringType,),
@@ -110,7 +113,7 @@ class Columns:
 def carried(schema: StructType, columns: Columns, carry: Sequence[str] | None, shape: Shape) -> list[str]:
     """The columns of a post that its matches have: all, or those named; the id in any case."""
     # To Spark, names that differ in case are the same.
-    taken = [name for name in schema.names if name.lower() in (*shape.names, _TOGETHER, MATCHER)]
+    taken = [name for name in schema.names if name.lower() in (*shape.names, _TOGETHER, MATCHER, VISITS)]
     if taken:
         raise ConfigError(f"posts have a column {taken[0]!r}, which matching adds itself: rename it first")
     for name in carry or ():

@@ -16,7 +16,7 @@ from tidegate.csr import Csr, taken
 from tidegate.errors import ConfigError
 from tidegate.index.sets import ranked_items
 from tidegate.index.strings import strings
-from tidegate.route.sample import Sample
+from tidegate.route.sample import Points, Sample
 from tidegate.route.word_graph import pairs_of
 from tidegate.spark.columns import Columns
 from tidegate.text.analyzer import Analyzer
@@ -29,7 +29,14 @@ _BLOCK = 1 << 24
 _DRAW = "draw"
 # The upper bits of a draw, by which posts are counted before any is taken.
 _SHARE_BITS = 16
-_PART = pa.schema([(_DRAW, pa.int64()), ("words", pa.large_list(pa.dictionary(pa.int32(), pa.large_string())))])
+_PART = pa.schema(
+    [
+        (_DRAW, pa.int64()),
+        ("words", pa.large_list(pa.dictionary(pa.int32(), pa.large_string()))),
+        ("lat", pa.float64()),
+        ("lon", pa.float64()),
+    ]
+)
 """A part of a sample on its way to the driver: a word is spelled out once, and is a number from then on."""
 
 
@@ -82,7 +89,9 @@ def sample_of(posts: DataFrame, columns: Columns, size: int, seed: int = 0, *, p
     rows = table.column("words").combine_chunks()
     order = np.argsort(table.column(_DRAW).to_numpy().view(np.uint64), kind="stable")
     words = rows.values
-    return Sample.from_rows(taken(Csr(np.array(rows.offsets), np.array(words.indices)), order), words.dictionary)
+    points = Points(table.column("lat").to_numpy(), table.column("lon").to_numpy()).only(order)
+    posts_drawn = taken(Csr(np.array(rows.offsets), np.array(words.indices)), order)
+    return Sample.from_rows(posts_drawn, words.dictionary, points)
 
 
 def _readable(posts: DataFrame, columns: Columns) -> DataFrame:
@@ -129,7 +138,7 @@ def _packing(profile: Profile) -> Callable[[_Batches], _Batches]:
             rows = pa.LargeListArray.from_arrays(pa.array(read.posts.offsets), words)
             part = pa.BufferOutputStream()
             with pa.ipc.new_stream(part, _PART) as writer:
-                writer.write_table(pa.table([block.column(_DRAW), rows], schema=_PART))
+                writer.write_table(pa.table([block.column(_DRAW), rows, *map(pa.array, read.at)], schema=_PART))
             yield pa.record_batch({"part": [part.getvalue().to_pybytes()]})
 
     return pack

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, ShortType, StructField, StructType
 
 from tidegate.errors import ConfigError
 from tidegate.route.shedding import Shedding
 from tidegate.spark import worker
-from tidegate.spark.columns import CORRUPT, MATCHER, Columns, Shape, carried
+from tidegate.spark.columns import CORRUPT, MATCHER, VISITS, Columns, Shape, carried
 from tidegate.spark.counts import observed
 from tidegate.store.pins import JOB, Pin
 from tidegate.store.store import Store
@@ -92,7 +92,10 @@ def match_rows(
     matches = StructType([*(posts.schema[name] for name in keep), *shape.together])
     if not plan.partitions:
         return received.mapInArrow(worker.matching(task), _nullable(matches))
-    visits = StructType([*received.schema.fields, *shape.together, StructField(MATCHER, IntegerType())])
+    ways = [StructField(MATCHER, IntegerType())]
+    if plan.makes_copies:
+        ways.append(StructField(VISITS, ArrayType(ShortType())))
+    visits = StructType([*received.schema.fields, *shape.together, *ways])
     routed = received.mapInArrow(worker.routing(task), _nullable(visits))
     spread = routed.repartitionById(plan.matchers, F.col(MATCHER).bitwiseAND(worker.MATCHER_MASK))
     return spread.mapInArrow(worker.partition_matching(task), _nullable(matches))

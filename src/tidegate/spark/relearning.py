@@ -141,7 +141,7 @@ class Relearning:
             lesson = Lesson(self._cluster, self._plan, len(sample))
             self._visit_us = self._visit_us or visit_cost(posts.sparkSession)
             found, _ = learn_from(sample, self._store, lesson, self._visit_us, lambda _: None)
-            published = self._store.publish(found.plan, found.words)
+            published = self._store.publish(found.plan, found.words, found.places)
             self._failures = 0
             self._say(f"learned {published} from {len(sample):,} posts: version {published.version}")
         except Exception as error:

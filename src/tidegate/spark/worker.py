@@ -20,8 +20,8 @@ from tidegate.route.hot_words import post_hashes
 from tidegate.route.placement import HEAD
 from tidegate.route.plan import Plan
 from tidegate.route.shedding import Shedding
-from tidegate.route.visits import Visits
-from tidegate.spark.columns import MATCHER, Columns, Shape
+from tidegate.route.visits import Visits, visited
+from tidegate.spark.columns import MATCHER, VISITS, Columns, Shape
 from tidegate.spark.counts import Counts, count_row
 from tidegate.spark.receive import Receiver
 from tidegate.store.dead_letters import DeadLetters
@@ -119,9 +119,7 @@ def matching(task: Task) -> Callable[[Batches], Batches]:
             posts, dead = receiver.good(batch)
             schema = schema or match_schema(posts.schema, task)
             counts = Counts(posts=batch.num_rows, dead=dead)
-            yield from _match(
-                posts, standing.match(posts, task.columns.id, **task.columns.read), task, schema, counts, 0
-            )
+            yield from _match(posts, standing.match(posts, None, **task.columns.read), task, schema, counts, 0)
 
     return match
 
@@ -172,7 +170,8 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
             numbers = visits & MATCHER_MASK
             for matcher in np.unique(numbers).tolist():
                 seen = posts.filter(pa.array(numbers == matcher))
-                parts = standing(matcher).match(seen, task.columns.id, **task.columns.read)
+                every = visited(seen.column(VISITS)) if task.plan.makes_copies else None
+                parts = standing(matcher).match(seen, every, **task.columns.read)
                 yield from _match(seen, parts, task, schema, Counts(), matcher)
 
     return match
@@ -186,7 +185,8 @@ def packed(fingerprint: int, matchers: Any) -> Any:
 def visit_schema(posts: pa.Schema, task: Task) -> pa.Schema:
     """The schema of posts on their way to matchers, and of matches and counts that are on the way already."""
     lists = [field for field in match_schema(posts, task) if field.name not in task.carried]
-    return pa.schema([*posts, *lists, (MATCHER, pa.int32())])
+    ways = [(MATCHER, pa.int32()), *([(VISITS, pa.list_(pa.int16()))] if task.plan.makes_copies else [])]
+    return pa.schema([*posts, *lists, *ways])
 
 
 def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
@@ -269,11 +269,14 @@ def _rows(posts: pa.RecordBatch, found: Named | None, task: Task, schema: pa.Sch
 def _visits(posts: pa.RecordBatch, visits: Visits, fingerprint: int, schema: pa.Schema) -> Batches:
     """One row for every visit, in batches of a bounded size however many visits a post makes."""
     rows, matchers = visits.post_of, packed(fingerprint, visits.matchers.values)
+    every = visits.lists()
     for begin in range(0, len(rows), _OUTPUT_VISITS):
         end = begin + _OUTPUT_VISITS
         visiting = posts.take(pa.array(rows[begin:end]))
         ways = pa.array(matchers[begin:end], pa.int32())
         columns = {**dict(zip(posts.schema.names, visiting.columns, strict=True)), MATCHER: ways}
+        if VISITS in schema.names:
+            columns[VISITS] = every.take(pa.array(rows[begin:end]))
         yield _batch_of(columns, visiting.num_rows, schema)
 
 

@@ -11,7 +11,7 @@ from tidegate.store.cover import Cover, Known, cover_name, known_covers, latest,
 from tidegate.store.pins import Pin
 from tidegate.store.store import Store
 
-_FOLDERS = ("covers", "mains", "segments", "words")
+_FOLDERS = ("covers", "mains", "segments", "words", "places")
 
 
 def needed_covers(store: Store, pins: Iterable[Pin], grace_s: float) -> list[Cover]:
@@ -27,10 +27,12 @@ def needed_covers(store: Store, pins: Iterable[Pin], grace_s: float) -> list[Cov
 def leftovers(store: Store, needed: list[Cover], pins: Iterable[Pin], grace_s: float) -> list[str]:
     """The derived files that are not needed, nor written within the grace period: covers before their segments.
 
-    The word maps of plans that are neither pinned nor the newest are among them: they are learned anew, if at all.
+    The maps of plans that are neither pinned nor the newest are among them: they are learned anew, if at all.
     """
     plans = {store.plans.newest(), *(store.plans.at(pin.plan) for pin in pins)}
-    wanted = {name for cover in needed for name in cover.names} | {plan.words for plan in plans}
+    wanted = {name for cover in needed for name in cover.names} | {
+        name for plan in plans for name in (plan.words, plan.places)
+    }
     before = time.time() - grace_s
     listed = (entry for folder in _FOLDERS for entry in store.beside.listing(folder))
     return [name for name, written in listed if name not in wanted and written < before]

@@ -4,9 +4,11 @@ The level that begins at 0 is the main one; the others, built from what was adde
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,7 @@ from tidegate.errors import DamageError, StoreError
 from tidegate.index.asked import Asked
 from tidegate.index.compiled import Compiled
 from tidegate.query.normal import Limits
+from tidegate.route.place_map import PlaceMap
 from tidegate.route.placement import HEAD, Placement, place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
@@ -30,6 +33,7 @@ from tidegate.text.analyzer import Analyzer
 _COLUMNS = ["id", "subscriber", "query", "region"]
 # What was accepted once is compiled whatever today's limits are.
 _NO_LIMITS = Limits(max_length=2**31, max_conjunctions=2**31, max_terms=2**31, max_depth=2**31)
+_Map = TypeVar("_Map")
 _log = logging.getLogger(__name__)
 
 
@@ -93,7 +97,7 @@ def build_level(table: Table, files: Files, since: int, until: int, plan: Plan) 
 
 def _placement(asked: Asked, files: Files, plan: Plan) -> Placement:
     asking = np.bincount(asked.query_of, minlength=len(asked.queries))
-    return place(asked.queries, plan, word_map(files, plan), asking)
+    return place(asked.queries, plan, word_map(files, plan), asking, place_map(files, plan))
 
 
 def _lives_at(matcher: int, homes: Csr) -> NDArray[np.bool_]:
@@ -108,10 +112,19 @@ def word_map(files: Files, plan: Plan) -> WordMap | None:
     """Map the words of a plan; None if it has learned none. They are no derived file: what is lost is lost."""
     if not plan.learned:
         return None
+    return _learned("word map", files, plan, plan.words, _opened_words)
+
+
+def place_map(files: Files, plan: Plan) -> PlaceMap | None:
+    """Map the places of a plan; None if it has learned none. They are no derived file either."""
+    return _learned("place map", files, plan, plan.places, _opened_places) if plan.by_place else None
+
+
+def _learned(what: str, files: Files, plan: Plan, name: str, opened: Callable[[Path], _Map]) -> _Map:
     try:
-        return files.opened(plan.words, _opened_words)
+        return files.opened(name, opened)
     except DamageError as error:
-        lost = f"the word map of plan {plan}, version {plan.version}, is gone: learn it anew"
+        lost = f"the {what} of plan {plan}, version {plan.version}, is gone: learn it anew"
         raise StoreError(f"{lost} ({error})") from error
 
 
@@ -119,6 +132,12 @@ def word_map(files: Files, plan: Plan) -> WordMap | None:
 def _opened_words(path: Path) -> WordMap:
     """A word map never changes under its name, and every level is placed by it: it is opened once."""
     return WordMap.open(path)
+
+
+@lru_cache(maxsize=2)
+def _opened_places(path: Path) -> PlaceMap:
+    """Opened once, for the same reason."""
+    return PlaceMap.open(path)
 
 
 def open_segment(table: Table, files: Files, level: Level, matcher: int, plan: Plan) -> Compiled:

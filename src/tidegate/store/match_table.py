@@ -74,6 +74,14 @@ class MatchTable:
         content = self.location.read(name)
         return pq.read_table(pa.BufferReader(content or b"")).slice(0, rows)
 
+    def of_subscription(self, subscription: str, columns: list[str]) -> pa.Table:
+        """All matches of one subscription, with these columns of their posts. Reads the whole table."""
+        table = self._table()
+        if table is None:
+            raise StoreError(f"{self.location.url}: there are no matches yet")
+        wanted = ("subscription", "=", subscription)
+        return pa.table(table.to_pyarrow_table(columns=columns, filters=[wanted]))
+
     def _footer(self, name: str) -> tuple[int, pa.Schema, int]:
         folder = self.location.folder
         content = None if folder else self.location.read(name)

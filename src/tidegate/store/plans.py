@@ -1,11 +1,12 @@
 """Plans, by version: small files, written once and never changed. Version 0 is *replicate* and needs no file.
 
-A learned plan names its word map, which lies beside it and is written first.
+A learned plan names its word map and its place map, which lie beside it and are written first.
 """
 
 import secrets
 
 from tidegate.errors import ConfigError, StoreError
+from tidegate.route.place_map import PlaceMap
 from tidegate.route.plan import Plan
 from tidegate.route.word_map import WordMap
 from tidegate.store.files import Files
@@ -34,20 +35,29 @@ class Plans:
             self._known[version] = Plan.from_json(content.decode())
         return self._known[version]
 
-    def publish(self, plan: Plan, words: WordMap | None = None) -> Plan:
-        """Make a plan the newest, with the word map it has learned; return it with its version."""
-        if plan.learned != (words is not None):
-            need = "needs a word map: learn one from posts" if plan.learned else "has no use for a word map"
-            raise ConfigError(f"plan {plan} {need}")
+    def publish(self, plan: Plan, words: WordMap | None = None, places: PlaceMap | None = None) -> Plan:
+        """Make a plan the newest, with the maps it has learned; return it with its version."""
+        _check("word", plan, plan.learned, words)
+        _check("place", plan, plan.by_place, places)
+        names = {"words": words, "places": places}
+        plan = plan.with_files(**{name: f"{name}/{secrets.token_hex(8)}.arrow" for name, one in names.items() if one})
         if words is not None:
-            if words.matchers != plan.matchers:
-                raise ConfigError(f"plan {plan} with a word map for {words.matchers} matchers: the numbers must agree")
-            plan = plan.with_words(f"words/{secrets.token_hex(8)}.arrow")
             self._files.create(plan.words, words.save)
+        if places is not None:
+            self._files.create(plan.places, places.save)
         while True:
             numbered = plan.with_version(self.newest().version + 1)
             if self._location.create(_name(numbered.version), numbered.to_json().encode()):
                 return numbered
+
+
+def _check(kind: str, plan: Plan, needed: bool, given: WordMap | PlaceMap | None) -> None:
+    """Refuse a map that a plan has no use for, or one that is missing or of another size."""
+    if needed != (given is not None):
+        need = f"needs a {kind} map: learn one from posts" if needed else f"has no use for a {kind} map"
+        raise ConfigError(f"plan {plan} {need}")
+    if given is not None and given.matchers != plan.matchers:
+        raise ConfigError(f"plan {plan} with a {kind} map for {given.matchers} matchers: the numbers must agree")
 
 
 def _name(version: int) -> str:

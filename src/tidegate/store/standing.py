@@ -64,20 +64,21 @@ class Standing:
     reading: CommonReading
     levels: list[Held]
 
-    def match(self, posts: pa.Table | pa.RecordBatch, id: str = "id", **columns: str) -> Iterator[Part]:  # noqa: A002
+    def match(self, posts: pa.Table | pa.RecordBatch, visits: Csr | None = None, **columns: str) -> Iterator[Part]:
         """Match posts against all of them, level by level; a subscription lives in one level.
 
-        The column `id` tells posts apart where a plan draws by it.
+        `visits` are the matchers that each post visits, rising, where a plan makes copies: one of them answers.
         """
-        return self.match_read(self.reading.read(posts, **columns), posts, id, **columns)
+        return self.match_read(self.reading.read(posts, **columns), posts, visits, **columns)
 
-    def match_read(self, read: Posts, posts: pa.Table | pa.RecordBatch, id: str, **columns: str) -> Iterator[Part]:  # noqa: A002
+    def match_read(
+        self, read: Posts, posts: pa.Table | pa.RecordBatch, visits: Csr | None = None, **columns: str
+    ) -> Iterator[Part]:
         """Match posts that were read already."""
-        hashes = post_hashes(posts.column(id)) if any(held.duty for held in self.levels) else None
         for compiled, view, alive, duty in self.levels:
             found = compiled.match_read(view(read), posts, **columns)
-            if duty is not None and hashes is not None:
-                found = replace(found, queries=duty.answered(found.queries, found.read.terms, hashes))
+            if duty is not None and visits is not None:
+                found = replace(found, queries=duty.answered(found.queries, visits))
             subscriptions = found.subscriptions if alive is None else living(found.subscriptions, alive)
             yield Part(compiled, found, subscriptions)
 
@@ -105,8 +106,9 @@ class Routing:
         """Return which matchers posts must visit, and what the head finds; posts are read once for both."""
         read = self.head.reading.read(posts, **columns)
         hashes = post_hashes(posts.column(id)) if any(router.draws for router, _ in self.routers) else None
-        visits = [router.route_read(view(read).terms, hashes) for router, view in self.routers]
-        return joined(visits, len(read)), self.head.match_read(read, posts, id, **columns)
+        points = (read.lat, read.lon)
+        visits = [router.route_read(view(read).terms, hashes, points) for router, view in self.routers]
+        return joined(visits, len(read)), self.head.match_read(read, posts, None, **columns)
 
 
 class Opener:
@@ -152,14 +154,14 @@ class Opener:
         name = level.segment(matcher)
         compiled = self._segment(level, matcher, plan)
         view = readings.view(level, name, compiled.terms, compiled.surfaces)
-        duty = self._duty(level, matcher, plan, compiled) if plan.learned and matcher != HEAD else None
+        duty = self._duty(level, matcher, plan, compiled) if plan.makes_copies and matcher != HEAD else None
         return Held(compiled, view, _alive(len(compiled), cover.dead.get(name)), duty)
 
     def _duty(self, level: Level, matcher: int, plan: Plan, compiled: Compiled) -> Duty | None:
         return _kept(
             self._duties,
             level.segment(matcher),
-            lambda: self._router(level, plan).duty(matcher, compiled),
+            lambda: self._router(level, plan).copies.duty(matcher, compiled.canonical),
             _KEPT + 4 * plan.matchers,
         )
 

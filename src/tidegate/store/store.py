@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.refusal import Refusal, nameless
+from tidegate.route.place_map import PlaceMap
 from tidegate.route.plan import Plan
 from tidegate.route.shedding import By
 from tidegate.route.word_map import WordMap
@@ -181,9 +182,9 @@ class Store:
         """The newest versions of subscriptions and plan."""
         return Pin(self.version, self.plans.newest().version)
 
-    def publish(self, plan: Plan, words: WordMap | None = None) -> Plan:
+    def publish(self, plan: Plan, words: WordMap | None = None, places: PlaceMap | None = None) -> Plan:
         """Let the micro-batches from now on follow a plan, with what it has learned; return it with its version."""
-        return self.plans.publish(plan, words)
+        return self.plans.publish(plan, words, places)
 
     def _commit(self, changes: list[pa.Table]) -> int:
         last = {change.column("id")[0].as_py(): change for change in changes}

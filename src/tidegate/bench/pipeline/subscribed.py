@@ -13,6 +13,7 @@ from tidegate.index.asked import Asked
 from tidegate.route.costs import Cluster, Costs
 from tidegate.route.forecast import Evidence
 from tidegate.route.learning import learned
+from tidegate.route.place_map import PlaceMap
 from tidegate.route.plan import Plan
 from tidegate.route.sample import Sample
 from tidegate.route.word_map import WordMap
@@ -57,17 +58,17 @@ class Subscribed:
         seconds, _ = timed(lambda: self.store.opener.cover(self.at.store, plan))
         return Pin(self.at.store, plan.version), seconds
 
-    def _learned(self, plan: Plan) -> tuple[Plan, WordMap | None]:
+    def _learned(self, plan: Plan) -> tuple[Plan, WordMap | None, PlaceMap | None]:
         """Learn from the last posts of the corpus, which are not those that are timed."""
         if not plan.learned:
-            return plan, None
+            return plan, None, None
         texts = self.searches.corpus.texts
         sample = Sample.of(pa.table({"text": texts.slice(max(0, len(texts) - _LEARNED_FROM))}), Analyzer())
         rows = self.searches.changes(0, min(len(self), _PLANNED_FOR))
         asked, _ = Asked.read(rows["id"], rows["query"], Analyzer())
         cluster = Cluster(plan.matchers, host_bytes=_COSTS.subscription_bytes * len(self) / 2)
         found = learned(plan, sample, Evidence(sample, asked, len(self), _COSTS, cluster))
-        return found.plan, found.words
+        return found.plan, found.words, found.places
 
 
 def _apply(store: Store, searches: Searches) -> None:

@@ -26,10 +26,11 @@ from tidegate.route.hot_words import post_hashes, word_hashes
 from tidegate.route.placement import HEAD, place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
-from tidegate.route.visits import Visits
+from tidegate.route.visits import Visits, visited
 from tidegate.route.word_map import WordMap
 from tidegate.text.analyzer import Analyzer
 
+_VISITS = "visits"
 _BATCH = 1_000_000  # hundreds of matchers get through it in a moment; what each is sent is no handful even so
 _Result = TypeVar("_Result")
 _ROUNDS = 4  # in the first, lexicons learn the words of the stream; of the others, the best counts
@@ -188,7 +189,7 @@ class _Run:
         order = np.argsort(visits.matchers.values, kind="stable")
         rows = visits.post_of[order]
         ends = np.cumsum(np.bincount(visits.matchers.values, minlength=self._plan.matchers))
-        going = batch.take(pa.array(rows))
+        going = batch.append_column(_VISITS, visits.lists()).take(pa.array(rows))
         parcels = {}
         for matcher in range(self._plan.matchers):
             begin = int(ends[matcher - 1]) if matcher else 0
@@ -204,8 +205,7 @@ class _Run:
 def _match(segment: Segment, reading: CommonReading, posts: pa.RecordBatch) -> Found:
     found = segment.compiled.match_read(segment.view(reading.read(posts)), posts)
     if segment.duty is not None:
-        hashes = post_hashes(posts.column("id"))
-        found = replace(found, queries=segment.duty.answered(found.queries, found.read.terms, hashes))
+        found = replace(found, queries=segment.duty.answered(found.queries, visited(posts.column(_VISITS))))
     found.subscriptions  # noqa: B018  (asked for here: it belongs to the matcher's time)
     return found
 
@@ -215,7 +215,7 @@ def _segment(
 ) -> Segment:
     part = asked.only(wanted)
     compiled = Compiled.of(part, analyzer)
-    duty = None if at is None else at[0].duty(at[1], compiled)
+    duty = None if at is None else at[0].copies.duty(at[1], compiled.canonical)
     numbers = compiled.roster.ids(np.arange(len(compiled), dtype=np.int32)).cast(pa.int64()).to_numpy()
     return Segment(compiled, reading.add(compiled.terms, compiled.surfaces), duty, numbers)
 
@@ -231,14 +231,11 @@ def _over_every_word(router: Router, asked: Asked, words: WordMap) -> Router:
     """Return the router by which every word of a query leads to its owner, whether it is a key or not."""
     terms = sorted({term for query in asked.queries for one in query.conjunctions for term in one.positive})
     owners = words.owners_of(terms)
-    numbers = {term: number for number, term in enumerate(terms)}
-    of_key = np.array([numbers[key] for key in router.keys.to_pylist()], np.int32)
-    copies = replace(router.copies, keys=Csr(router.copies.keys.offsets, of_key[router.copies.keys.values]))
     slots = owners.offsets
     routes = Csr(offsets_of(np.ones(len(owners.values), np.int64)), owners.values)
     keys = strings(terms)
     weights = np.ones(len(owners.values), np.int64)
-    return Router(router.profile, router.matchers, keys, word_hashes(keys), slots, routes, weights, copies)
+    return replace(router, keys=keys, hashes=word_hashes(keys), slots=slots, routes=routes, weights=weights)
 
 
 def written(posts: pa.RecordBatch) -> pa.Buffer:

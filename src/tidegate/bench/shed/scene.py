@@ -11,12 +11,11 @@ import pyarrow.compute as pc
 
 from tidegate.bench.plain_queries import plain_queries
 from tidegate.bench.stored import stored_texts
-from tidegate.csr import Csr, Int32, Int64, offsets_of, taken
+from tidegate.csr import Csr, Int64, offsets_of, taken
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.common_reading import kept
 from tidegate.index.flat import Flat
 from tidegate.index.sets import TermSets, distinct_sets
-from tidegate.query.conjunction import Query
 from tidegate.route.hot_words import Hashes, post_hashes, word_hashes
 from tidegate.route.maps import learn
 from tidegate.route.placement import Placement, place
@@ -70,8 +69,6 @@ class Scene:
     """By word: the owners of its versions."""
     placement: Placement
     """Of the sets: by SALB, with hot words split, and LASP."""
-    copied_to: Int32
-    """By set: the hot key whose versions lead to its copies, as a number of the placement's; -1 if it has none."""
 
     @classmethod
     def draw(cls, sizes: Sizes, seed: int, path: Path | None) -> "Scene":
@@ -98,7 +95,6 @@ class Scene:
             asking,
             words.owners_of(whole.words),
             placement,
-            _copied_to(queries, placement),
         )
 
     @cached_property
@@ -144,23 +140,19 @@ class Scene:
         set_of, home_of = _rows(self.placement.homes), self.placement.homes.values
         post_of = visits.post_of
         found = np.zeros(len(post_of), np.int64)
+        has_copies, reported = np.diff(self.placement.homes.offsets) > 1, np.empty(0, np.int64)
         for matcher in range(self.sizes.matchers):
             here, visiting = set_of[home_of == matcher], np.flatnonzero(visits.matchers.values == matcher)
             index = Flat.build(TermSets(taken(self.sets.terms, here), self.sets.n_terms))
             sets = index.match(taken(self.posts, post_of[visiting])).sets
             visit, number = visiting[_rows(sets)], here[sets.values]
-            reported = self._reporting(post_of[visit], number, matcher) == matcher
-            found += np.bincount(visit[reported], self.asking[number[reported]], len(found)).astype(np.int64)
+            # Of the copies of a set, the first one that is visited reports.
+            pairs = post_of[visit] * self.sets.rows + number
+            reporting = ~np.isin(pairs, reported)
+            reported = np.union1d(reported, pairs[has_copies[number]])
+            found += np.bincount(visit[reporting], self.asking[number[reporting]], len(found)).astype(np.int64)
         self._check(np.bincount(post_of, found, self.posts.rows))
         return found
-
-    def _reporting(self, posts: Int64, sets: Int64, here: int) -> Int32:
-        """By match: the matcher that reports it; of a set with copies, the one that the post's draw leads to."""
-        reporting = np.full(len(sets), here, np.int32)
-        copied = np.flatnonzero(self.copied_to[sets] >= 0)
-        key = Csr(np.arange(len(copied) + 1), self.copied_to[sets[copied]])
-        reporting[copied] = self.router.route_read(key, self.hashes[posts[copied]]).matchers.values
-        return reporting
 
     def _check(self, found: Any) -> None:
         sets = Flat.build(self.sets).match(self.posts).sets
@@ -176,12 +168,3 @@ class Scene:
 def _rows(rows: Csr) -> Int64:
     """By value: its row."""
     return np.repeat(np.arange(rows.rows), np.diff(rows.offsets))
-
-
-def _copied_to(queries: list[Query], placement: Placement) -> Int32:
-    numbers = {query.canonical: number for number, query in enumerate(queries)}
-    copied_to = np.full(len(queries), -1, np.int32)
-    # A query of one conjunction has one key.
-    copies = placement.copies
-    copied_to[[numbers[canonical] for canonical in copies.queries.to_pylist()]] = copies.keys.values
-    return copied_to

@@ -4,7 +4,7 @@ A conjunction is filed in every cell its box overlaps, under its least frequent 
 in its cell matches nothing. Depends on the lattice alone, not on which matcher has what.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,7 +14,9 @@ from tidegate.index.placed import Placed
 from tidegate.route.places.lattice import Lattice
 
 _EMPTY = -1
-_TERM_BITS = np.int64(31)
+KEY_BITS: Final = 31
+"""Above them, a key has its cell."""
+_TERM_BITS = np.int64(KEY_BITS)
 
 
 class Heard(NamedTuple):
@@ -32,6 +34,11 @@ class Heard(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of the table."""
         return self.table.nbytes
+
+
+def hashed_keys(keys: Int64) -> Heard:
+    """Return the set of these keys, each a cell above `KEY_BITS` and a term below."""
+    return Heard(_table(keys))
 
 
 def heard_on(lattice: Lattice, placed: Placed) -> Heard:
@@ -75,6 +82,17 @@ def _slot(table: Int64, key: int) -> int:
     while table[slot] != key and table[slot] != _EMPTY:
         slot = (slot + np.uint64(1)) & mask
     return np.int64(slot)  # type: ignore[return-value]
+
+
+@njit(cache=True, nogil=True)
+def _table(keys: Int64) -> Int64:
+    size = 1
+    while size < 2 * len(keys):
+        size *= 2
+    table = np.full(size, _EMPTY, np.int64)
+    for key in keys:
+        table[_slot(table, key)] = key
+    return table
 
 
 @njit(cache=True, nogil=True)
