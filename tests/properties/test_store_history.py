@@ -59,6 +59,8 @@ class World:
     store: Store
     upkeep: Upkeep
     followed: list[Plan]
+    successors: list[Planned] = field(default_factory=list)
+    """Plans that are to take over, one after the other."""
     model: Model = field(default_factory=dict)
     pinned: dict[int, Model] = field(default_factory=dict)
     queries: Iterator[int] = field(default_factory=count)
@@ -141,6 +143,12 @@ def vacuuming(world: World) -> None:
     world.upkeep.vacuum()
 
 
+def replanning(world: World) -> None:
+    if world.successors:
+        successor = world.store.publish(*world.successors.pop(), gradually=True)
+        world.followed = [Plan.replicate(), successor]
+
+
 def reopening(world: World) -> None:
     world.store = Store(world.store.location)
     world.upkeep = Upkeep(world.store, EAGER)
@@ -159,7 +167,7 @@ changing = st.one_of(
     st.builds(unsubscribing, keys),
     st.builds(applying, st.lists(changes, min_size=1, max_size=6)),
 )
-tidying = st.sampled_from([pinning, covering, expiring, compacting, merging, folding, vacuuming, reopening])
+tidying = st.sampled_from([pinning, covering, expiring, compacting, merging, folding, vacuuming, replanning, reopening])
 # Changes and what else may happen take turns, so that every step has something to work on.
 turns = st.tuples(changing, tidying, tidying)
 
@@ -175,16 +183,19 @@ def expected(model: Model, views: list[PostView]) -> list[tuple[int, str]]:
 
 
 @given(
-    history=st.lists(turns, min_size=3, max_size=9), views=st.lists(posts(), min_size=3, max_size=6), planned=plans()
+    history=st.lists(turns, min_size=3, max_size=9),
+    views=st.lists(posts(), min_size=3, max_size=6),
+    planned=plans(),
+    successors=st.lists(plans(), max_size=3),
 )
 @settings(max_examples=40)
 def test_any_history_leaves_the_subscriptions_and_matches_of_a_dictionary(
-    history: list[tuple[Step, ...]], views: list[PostView], planned: Planned
+    history: list[tuple[Step, ...]], views: list[PostView], planned: Planned, successors: list[Planned]
 ) -> None:
     with TemporaryDirectory() as folder:
         store = Store.open(Path(folder))
         followed = [Plan.replicate(), store.publish(*planned)]
-        world = World(store, Upkeep(store, EAGER), followed)
+        world = World(store, Upkeep(store, EAGER), followed, successors)
         for step in chain.from_iterable(history):
             note(step.__name__)
             step(world)
@@ -194,7 +205,7 @@ def test_any_history_leaves_the_subscriptions_and_matches_of_a_dictionary(
             rows = {row["id"]: Subscription(row["query"], row["region"], row["expires"]) for row in found}
             assert [row["id"] for row in found] == sorted(model)
             assert rows == model
-            for plan in followed:
+            for plan in world.followed:
                 # What only hot words lead to has copies.
                 assert sorted(set(compiled_ids(world.store, version, plan))) == sorted(model)
                 assert world.store.opener.cover(version, plan).rows == len(model)

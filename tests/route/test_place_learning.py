@@ -9,9 +9,10 @@ import pytest
 from tidegate.errors import ConfigError
 from tidegate.index.asked import Asked
 from tidegate.route.costs import Cluster, Costs
-from tidegate.route.forecast import Evidence, visited
-from tidegate.route.learning import alternatives, best, learned
-from tidegate.route.place_learning import can_learn_places
+from tidegate.route.forecast import Evidence, forecast, visited
+from tidegate.route.learning import Learned, alternatives, best, learned, readjusted
+from tidegate.route.place_learning import adjusted_places, can_learn_places
+from tidegate.route.place_map import PlaceMap
 from tidegate.route.placement import place
 from tidegate.route.plan import BY_PLACE, Plan
 from tidegate.route.sample import Sample
@@ -22,12 +23,12 @@ WORDS = np.array(["storm", "flood", "rain", "wind", "goal", "match", "train", "p
 COSTS = Costs(0.5, 0.2, 2.0, (100.0, 1_000_000.0), (0.1, 5.0), 60.0)
 
 
-def posts(n: int, seed: int) -> pa.Table:
-    """Posts of three words out of eight from anywhere in a square of ten degrees, one in ten without a place."""
+def posts(n: int, seed: int, side: float = 10.0) -> pa.Table:
+    """Posts of three words out of eight from anywhere in a square, by default of ten degrees; a tenth from nowhere."""
     generator = np.random.default_rng(seed)
     texts = [" ".join(WORDS[generator.choice(len(WORDS), 3, replace=False)]) for _ in range(n)]
     nowhere = np.arange(n) % 10 == 0
-    lat, lon = (pa.array(generator.uniform(0, 10, n), mask=nowhere) for _ in range(2))
+    lat, lon = (pa.array(generator.uniform(0, side, n), mask=nowhere) for _ in range(2))
     return pa.table({"text": texts, "lat": lat, "lon": lon})
 
 
@@ -39,10 +40,10 @@ def searches(n: int, seed: int) -> list[str]:
     return [f"{word} in:({w},{s},{w + 0.4:.3f},{s + 0.4:.3f})" for word, (w, s) in zip(words, corners, strict=True)]
 
 
-def evidence(queries: list[str], host_bytes: float = float("inf")) -> Evidence:
+def evidence(queries: list[str], host_bytes: float = float("inf"), side: float = 10.0) -> Evidence:
     asked, refused = Asked.read([str(number) for number in range(len(queries))], queries, ANALYZER)
     assert not refused
-    sample = Sample.of(posts(1_000, 3), ANALYZER)
+    sample = Sample.of(posts(1_000, 3, side), ANALYZER)
     return Evidence(sample, asked, 1_000_000, COSTS, Cluster(4, 1, host_bytes))
 
 
@@ -97,3 +98,36 @@ def test_a_sample_keeps_the_points_of_its_posts() -> None:
     joined = Sample.joined([nowhere, part])
     assert np.array_equal(joined.at.lon[2:], part.points.lon, equal_nan=True)
     assert np.isnan(joined.at.lat[:2]).all()
+
+
+def test_a_map_is_adjusted_to_where_posts_come_from_now() -> None:
+    current = learned(Plan("hybrid", 4), SAMPLE, evidence(SEARCHES))
+    assert current.places is not None
+    # From now on, nobody is in the north or in the east.
+    moved, given = Sample.of(posts(3_000, 5, side=5.0), ANALYZER), evidence(SEARCHES, side=5.0)
+    before = forecast(current.plan, current.words, given, current.places)
+    adjusted = adjusted_places(current.plan, current.places, moved, given)
+    after = forecast(current.plan, current.words, given, adjusted)
+    assert before.imbalance > 2.5, "one matcher had the whole quarter"
+    assert after.imbalance < 0.6 * before.imbalance
+    assert after.throughput > 1.3 * before.throughput
+    same = np.count_nonzero(adjusted.grid.where == current.places.grid.where)
+    assert same > 0.5 * adjusted.lattice.cells, "most cells stay where they are"
+
+
+def test_a_plan_is_learned_anew_only_where_that_is_worth_it() -> None:
+    given = evidence(SEARCHES)
+    current = learned(Plan("hybrid", 4), SAMPLE, given)
+    again = readjusted(current, SAMPLE, given)
+    assert again.words is current.words
+    one_for_all = replace(current, places=everything_at_one(current))
+    better = readjusted(one_for_all, SAMPLE, given)
+    assert better.forecast.throughput > 0.9 * current.forecast.throughput
+    with pytest.raises(ConfigError, match="plan hash:4 does not go by places"):
+        readjusted(learned(Plan.hash(4), SAMPLE, given), SAMPLE, given)
+
+
+def everything_at_one(current: Learned) -> PlaceMap:
+    assert current.places is not None
+    grid = current.places.grid
+    return PlaceMap(replace(grid, where=np.zeros_like(grid.where)), current.places.words)

@@ -1,6 +1,7 @@
 """A job that learns while it runs: it starts on hash, swaps when it has seen enough, and loses nothing."""
 
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from tidegate.spark.run import Settings, run_id, start
 from tidegate.spark.sinks import HookSink
 from tidegate.spark.sources.posts import read_posts
 from tidegate.store.store import Store
+from tidegate.store.upkeep import Upkeep
 from tidegate.workload.posts import posts as generated_posts
 from tidegate.workload.searches import saved_searches
 
@@ -54,6 +56,40 @@ def test_a_job_starts_on_hash_and_follows_what_it_has_learned(spark: SparkSessio
     assert kinds[:2] == ["hash", "hash"], "two batches are what it trains on"
     assert kinds[-1] == "headtail"
     assert said == ["learned headtail:4 from 400 posts: version 2"]
+    assert sorted(found) == pairs_of(queries, posts)
+
+
+def test_a_plan_by_places_is_adjusted_while_the_job_runs(spark: SparkSession, tmp_path: Path) -> None:
+    store, queries = filled_store(tmp_path)
+    posts = generated_posts(BATCH * BATCHES, 23)
+    (tmp_path / "posts").mkdir()
+    for number in range(BATCHES):
+        pq.write_table(posts.slice(number * BATCH, BATCH), tmp_path / "posts" / f"{number}.parquet")
+    store.publish(Plan.hash(4))
+    said: list[str] = []
+    schedule = Schedule(BATCH, every_s=1e-6)
+    ticks = count(0, 100)  # so that every batch is drawn from
+    relearning = Relearning(
+        store, Columns(), Plan.parse("hybrid:4"), Cluster(4), schedule, said.append, lambda: float(next(ticks))
+    )
+    found: list[Pair] = []
+
+    def hook(matches: DataFrame, batch: int) -> None:
+        found.extend((str(row.id), row.subscription) for row in matches.collect())
+        relearning.wait()
+        if batch == BATCHES - 2:
+            Upkeep(store).compact_segments()
+
+    settings = Settings(str(tmp_path / "checkpoint"), once=True, carry=())
+    stream = read_posts(spark, f"parquet:{tmp_path}/posts?maxFilesPerTrigger=1")
+    start(stream, store, HookSink(hook), settings, relearning=relearning).awaitTermination()
+    relearning.wait()
+    pins = [store.pins.at(run_id(settings.checkpoint), batch) for batch in range(BATCHES)]
+    plans = [store.plans.at(pin.plan) for pin in pins if pin is not None]
+    assert [plan.kind for plan in (plans[0], *plans[-2:])] == ["hash", "hybrid", "hybrid"]
+    by_place = {plan.version: plan.after for plan in plans if plan.by_place}
+    assert len(by_place) > 1, "it was adjusted"
+    assert all(after == version - 1 for version, after in by_place.items()), "each takes over from the one before"
     assert sorted(found) == pairs_of(queries, posts)
 
 

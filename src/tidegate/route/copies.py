@@ -54,6 +54,8 @@ class Copies:
 
     def duty(self, matcher: int, canonical: pa.LargeStringArray) -> "Duty | None":
         """Return the duty of a matcher with the queries of these texts; None if it answers all of them."""
+        if len(self) == 0:
+            return None
         row_of = pc.index_in(canonical, self.queries).fill_null(-1).to_numpy().astype(np.int32)
         return Duty(row_of, self.homes, matcher) if (row_of >= 0).any() else None
 

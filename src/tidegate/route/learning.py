@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow.compute as pc
 
 from tidegate.csr import Int32
+from tidegate.errors import ConfigError
 from tidegate.index.common_reading import kept
 from tidegate.index.strings import strings
 from tidegate.route.forecast import Evidence, Forecast, forecast
 from tidegate.route.maps import learn
-from tidegate.route.place_learning import can_learn_places, learn_places
+from tidegate.route.place_learning import adjusted_places, can_learn_places, learn_places
 from tidegate.route.place_map import PlaceMap
 from tidegate.route.placement import place
+from tidegate.route.places.transition import is_worth_it
 from tidegate.route.plan import Plan
 from tidegate.route.sample import Sample
 from tidegate.route.word_map import WordMap
@@ -46,6 +48,17 @@ def learned(plan: Plan, sample: Sample, evidence: Evidence) -> Learned:
     kind = _TAIL_MAP if plan.by_place else plan.kind
     words = learn(kind, sample, plan.matchers) if plan.learned else None
     return Learned(plan, words, forecast(plan, words, evidence, places), places)
+
+
+def readjusted(current: Learned, sample: Sample, evidence: Evidence) -> Learned:
+    """Adjust a plan by places locally; learn it anew if that is worth it (PS²Stream, section V)."""
+    plan, words, places = current.plan, current.words, current.places
+    if places is None:
+        raise ConfigError(f"plan {plan} does not go by places: learn it anew")
+    adjusted = adjusted_places(plan, places, sample, evidence)
+    local = Learned(plan, words, forecast(plan, words, evidence, adjusted), adjusted)
+    anew = learned(plan, sample, evidence)
+    return anew if is_worth_it(1 / local.forecast.throughput, 1 / anew.forecast.throughput) else local
 
 
 def alternatives(sample: Sample, evidence: Evidence) -> Iterator[Learned]:

@@ -12,12 +12,13 @@ from tidegate.query.conjunction import Conjunction
 from tidegate.route.forecast import Evidence
 from tidegate.route.place_map import PlaceMap
 from tidegate.route.placement import is_wide
+from tidegate.route.places.adjustment import Weights, adjusted_locally, counted
 from tidegate.route.places.lattice import Bounds
 from tidegate.route.places.load import Costs
 from tidegate.route.places.partitionings import PARTITIONINGS
 from tidegate.route.places.sampled import Workload
 from tidegate.route.plan import Plan
-from tidegate.route.sample import Points, Sample
+from tidegate.route.sample import Sample
 
 # More of either make a plan slower to find, and hardly better.
 _MOST_POSTS, _MOST_CONJUNCTIONS = 100_000, 100_000
@@ -25,6 +26,8 @@ _MOST_POSTS, _MOST_CONJUNCTIONS = 100_000, 100_000
 _STRAYS = 0.1
 # Degrees around the posts, so that they have an extent even where all are from one place.
 _MARGIN = 0.01
+# Local adjustment ends at this ratio of the highest load to the lowest, or after so many rounds by matcher.
+_SIGMA, _ROUNDS = 1.1, 4
 
 
 def can_learn_places(sample: Sample, evidence: Evidence) -> bool:
@@ -34,49 +37,70 @@ def can_learn_places(sample: Sample, evidence: Evidence) -> bool:
 
 def learn_places(plan: Plan, sample: Sample, evidence: Evidence) -> PlaceMap:
     """Learn where the queries that want a place should live, by a partitioning of PS²Stream."""
+    wanted = _checked(plan, sample, evidence)
+    terms = _terms(sample, wanted)
+    workload = _workload(sample, wanted, terms, evidence)
+    return PlaceMap.of(PARTITIONINGS[plan.kind](workload, plan.matchers, costs=_prices(evidence)), terms)
+
+
+def adjusted_places(plan: Plan, current: PlaceMap, sample: Sample, evidence: Evidence) -> PlaceMap:
+    """Change a plan's map as little as its balance needs, by what is asked for and posted now (PS²Stream, §V-A)."""
+    wanted = _checked(plan, sample, evidence)
+    known = current.knowing(_terms(sample, wanted))
+    workload = _workload(sample, wanted, known.words.to_pylist(), evidence)
+    prices = _prices(evidence)
+    weights = Weights(prices.c1 * workload.stands_for, prices.check * workload.stands_for, prices.c2)
+    counts = counted(known.grid, workload.posts, workload.placed)
+    adjusted = adjusted_locally(known.grid, counts, _SIGMA, rounds=_ROUNDS * plan.matchers, weights=weights)
+    return PlaceMap(adjusted.grid, known.words)
+
+
+def _checked(plan: Plan, sample: Sample, evidence: Evidence) -> list[Conjunction]:
+    """Return some of the conjunctions that want a place, or refuse to learn of places that there are not."""
     if sample.points is None:
         raise ConfigError(f"plan {plan} goes by places, and no post has one: name the columns with --lat and --lon")
     wanted = _placed(evidence)
     if not wanted:
         raise ConfigError(f"plan {plan} goes by places, and no subscription wants one: learn another plan")
-    workload, words = _workload(sample, sample.points, wanted, evidence)
-    costs = evidence.costs
-    # Updates cost a matcher nothing here: they come in segments that are compiled elsewhere.
-    prices = Costs(c2=costs.visit + costs.read, c3=0.0, c4=0.0)
-    return PlaceMap.of(PARTITIONINGS[plan.kind](workload, plan.matchers, costs=prices), words)
+    return [wanted[number] for number in _evenly(np.arange(len(wanted)), _MOST_CONJUNCTIONS)]
 
 
 def _placed(evidence: Evidence) -> list[Conjunction]:
     return [one for query in evidence.asked.queries for one in query.conjunctions if one.regions]
 
 
-def _workload(
-    sample: Sample, points: Points, wanted: Sequence[Conjunction], evidence: Evidence
-) -> tuple[Workload, list[str]]:
-    """Return posts and conjunctions in the same terms, by falling frequency, and the terms."""
-    posts = _evenly(np.flatnonzero(~np.isnan(points.lat)), _MOST_POSTS)
-    chosen = [wanted[number] for number in _evenly(np.arange(len(wanted)), _MOST_CONJUNCTIONS)]
-    asked = dict.fromkeys(term for one in chosen for term in one.positive)
-    seen = set(sample.words.to_pylist())
-    unseen = [term for term in asked if term not in seen]
-    # No sample lists what a prefix stands for: to be safe, it is commoner than any word.
-    wide = [term for term in unseen if is_wide(term)]
-    terms = [*wide, *sample.words.to_pylist(), *(term for term in unseen if not is_wide(term))]
-    numbers = {term: number for number, term in enumerate(terms)}
+def _prices(evidence: Evidence) -> Costs:
+    """The prices of Definition 1; updates cost a matcher nothing here, as segments are compiled elsewhere."""
+    return Costs(c2=evidence.costs.visit + evidence.costs.read, c3=0.0, c4=0.0)
 
-    boxes = [smallest_boxes(one.regions) for one in chosen]
-    values = np.array([numbers[term] for one in chosen for term in one.positive], np.int32)
-    sets = Csr(offsets_of([len(one.positive) for one in chosen]), values)
-    of_box = np.repeat(np.arange(len(chosen)), [len(some) for some in boxes])
-    rows = taken(sample.posts, posts)
-    lat, lon = points.lat[posts], normal_longitudes(points.lat[posts], points.lon[posts])
-    stands_for = evidence.subscriptions / max(len(evidence.asked.ids), 1) * len(wanted) / len(chosen)
+
+def _terms(sample: Sample, wanted: Sequence[Conjunction]) -> list[str]:
+    """Return the words of the posts and of the conjunctions by falling frequency."""
+    words = sample.words.to_pylist()
+    seen = set(words)
+    unseen = [term for term in dict.fromkeys(term for one in wanted for term in one.positive) if term not in seen]
+    # No sample lists what a prefix stands for: to be safe, it is commoner than any word.
+    return [*filter(is_wide, unseen), *words, *(term for term in unseen if not is_wide(term))]
+
+
+def _workload(sample: Sample, wanted: Sequence[Conjunction], terms: Sequence[str], evidence: Evidence) -> Workload:
+    """Return posts and conjunctions in the same terms."""
+    numbers = {term: number for number, term in enumerate(terms)}
+    boxes = [smallest_boxes(one.regions) for one in wanted]
+    values = np.array([numbers[term] for one in wanted for term in one.positive], np.int32)
+    sets = Csr(offsets_of([len(one.positive) for one in wanted]), values)
+    of_box = np.repeat(np.arange(len(wanted)), [len(some) for some in boxes])
+
+    posts = _evenly(np.flatnonzero(~np.isnan(sample.at.lat)), _MOST_POSTS)
+    rows, at = taken(sample.posts, posts), sample.at.only(posts)
+    number_of = np.array([numbers[word] for word in sample.words.to_pylist()], np.int32)
+    lon = normal_longitudes(at.lat, at.lon)
     return Workload(
-        PlacedPosts(Csr(rows.offsets, rows.values + np.int32(len(wide))), lat, lon),
+        PlacedPosts(Csr(rows.offsets, number_of[rows.values]), at.lat, lon),
         Placed(taken(sets, of_box), box_rows(boxes)),
-        _bounds(lat, lon),
-        stands_for,
-    ), terms
+        _bounds(at.lat, lon),
+        evidence.subscriptions / max(len(evidence.asked.ids), 1) * len(_placed(evidence)) / len(wanted),
+    )
 
 
 def _evenly(rows: Int64, most: int) -> Int64:

@@ -1,7 +1,7 @@
 """Place maps: which matcher has what where, as a partitioning by words and places has learned it; kept as one file."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -54,6 +54,14 @@ class PlaceMap:
         learned = np.flatnonzero(number >= 0)
         found[shared[learned]] = self.grid.maps[map_of[learned], number[learned]]
         return found
+
+    def knowing(self, words: Iterable[str]) -> Self:
+        """Return the same map with these words among its own, owned as they are without it."""
+        unknown = [word for word in dict.fromkeys(words) if word not in self._rows]
+        by_hash = np.array([owner(word, self.matchers) for word in unknown], np.int16)
+        maps = np.hstack([self.grid.maps, np.tile(by_hash, (len(self.grid.maps), 1))])
+        grid = replace(self.grid, n_terms=self.grid.n_terms + len(unknown), maps=maps)
+        return type(self)(grid, pa.concat_arrays([self.words, strings(unknown)]))
 
     def save(self, path: Path | str) -> None:
         """Write everything as one Arrow IPC file, whole or not at all."""

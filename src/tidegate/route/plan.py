@@ -41,7 +41,7 @@ class Plan:
     its baselines, queries that want a place live at the matchers of the cells it overlaps.
 
     >>> Plan.parse("hash:16").with_version(3)
-    Plan(kind='hash', matchers=16, version=3, placement='rarest', head=0, words='', places='')
+    Plan(kind='hash', matchers=16, version=3, placement='rarest', head=0, words='', places='', after=0)
     """
 
     kind: str = "replicate"
@@ -54,6 +54,8 @@ class Plan:
     """The file with the word map of a learned plan; empty until the plan is published."""
     places: str = ""
     """The file with the place map of a plan by places; empty likewise."""
+    after: int = 0
+    """The version of the plan that subscriptions from before this one live by until they are compiled anew; 0: none."""
 
     def __post_init__(self) -> None:
         """Refuse what is no plan."""
@@ -127,6 +129,14 @@ class Plan:
         """Return the same plan under another version."""
         return replace(self, version=version)
 
+    def taking_over_from(self, newest: Self) -> Self:
+        """Return the same plan, which takes over gradually from the newest so far, if it can.
+
+        Both must partition, and the older one must not need more matchers; posts must carry their visits.
+        """
+        can = newest.partitions and self.makes_copies and newest.matchers <= self.matchers
+        return replace(self, after=newest.version if can else 0)
+
     def with_files(self, words: str = "", places: str = "") -> Self:
         """Return the same plan with its word map and its place map in files of these names."""
         return replace(self, words=words, places=places)
@@ -143,7 +153,7 @@ class Plan:
             written = stored.pop("format")
         except (ValueError, TypeError, KeyError) as error:
             raise StoreError(f"not a stored plan: {text!r}; write the plan anew") from error
-        # Format 1 had no more than kind, matchers and version; format 2 had no places.
+        # Format 1 had no more than kind, matchers and version; format 2 had neither places nor plans side by side.
         if written not in (1, 2, FORMAT):
             raise StoreError(f"plan format {written!r}, this version reads up to {FORMAT}: upgrade Tidegate")
         if stored.get("kind") not in KINDS:

@@ -18,7 +18,7 @@ from tidegate.index.asked import Asked
 from tidegate.index.strings import strings
 from tidegate.route.costs import Cluster, Costs, measured_matching
 from tidegate.route.forecast import Evidence, forecast
-from tidegate.route.learning import Learned, alternatives, best, learned
+from tidegate.route.learning import Learned, alternatives, best, learned, readjusted
 from tidegate.route.maps import GRAPH_LEARNERS
 from tidegate.route.placement import place
 from tidegate.route.plan import Plan
@@ -28,6 +28,7 @@ from tidegate.route.word_graph import WordGraph
 from tidegate.route.word_map import WordMap
 from tidegate.spark.columns import Columns
 from tidegate.spark.history import pair_counts, sample_of, word_counts
+from tidegate.store.level import place_map, word_map
 from tidegate.store.schema import whole_queries
 from tidegate.store.store import Store
 from tidegate.text.analyzer import Analyzer
@@ -54,6 +55,8 @@ class Lesson:
     """None: whichever is forecast to be best."""
     sample: int = 1_000_000
     """Posts to learn from."""
+    adjusting: bool = False
+    """Whether to adjust the store's newest plan, if it is like the wanted one and goes by places, where that does."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -101,8 +104,13 @@ def learn_from(
     """Learn from a sample, in the order in which its posts were drawn."""
     to_learn, evidence = _evidence(sample, store, lesson, visit_us)
     if lesson.plan is not None:
-        say(f"learning {lesson.plan}")
-        found = learned(lesson.plan, to_learn, evidence)
+        newest = store.plans.newest()
+        if lesson.adjusting and newest.by_place and str(newest) == str(lesson.plan):
+            say(f"adjusting {newest}")
+            found = _readjusted(newest, store, to_learn, evidence)
+        else:
+            say(f"learning {lesson.plan}")
+            found = learned(lesson.plan, to_learn, evidence)
         return found, [found]
     every = []
     for one in alternatives(to_learn, evidence):
@@ -118,6 +126,11 @@ def _evidence(sample: Sample, store: Store, lesson: Lesson, visit_us: float) -> 
     asked, subscriptions = _subscriptions(store)
     costs = _costs(asked, apart, visit_us)
     return sample.only(np.flatnonzero(~kept)), Evidence(apart, asked, subscriptions, costs, lesson.cluster)
+
+
+def _readjusted(newest: Plan, store: Store, sample: Sample, evidence: Evidence) -> Learned:
+    words, places = word_map(store.files, newest), place_map(store.files, newest)
+    return readjusted(Learned(newest, words, forecast(newest, words, evidence, places), places), sample, evidence)
 
 
 def visit_cost(spark: SparkSession) -> float:

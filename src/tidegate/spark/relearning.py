@@ -138,10 +138,10 @@ class Relearning:
 
     def _learn(self, sample: Sample, posts: DataFrame) -> None:
         try:
-            lesson = Lesson(self._cluster, self._plan, len(sample))
+            lesson = Lesson(self._cluster, self._plan, len(sample), adjusting=True)
             self._visit_us = self._visit_us or visit_cost(posts.sparkSession)
             found, _ = learn_from(sample, self._store, lesson, self._visit_us, lambda _: None)
-            published = self._store.publish(found.plan, found.words, found.places)
+            published = self._store.publish(found.plan, found.words, found.places, gradually=True)
             self._failures = 0
             self._say(f"learned {published} from {len(sample):,} posts: version {published.version}")
         except Exception as error:

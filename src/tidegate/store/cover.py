@@ -2,7 +2,8 @@
 
 A micro-batch pins a version; its cover says what to map. A cover is made from an earlier one by adding a level for what
 was subscribed since, and marking in the older levels what was changed or removed. Levels grow geometrically, so a
-subscription is compiled a few times at most before it reaches the main level.
+subscription is compiled a few times at most before it reaches the main level. Levels of two plans may stand side by
+side: the subscriptions from before a plan live by the one it takes over from until they are compiled anew.
 
 Once published a cover does not change: a post that was routed by one must not be matched by another.
 """
@@ -27,6 +28,7 @@ from tidegate.index.strings import read_strings, string_arrays, strings
 from tidegate.route.plan import Plan
 from tidegate.store.files import Files
 from tidegate.store.level import Level, build_level, open_segment
+from tidegate.store.plans import Plans
 from tidegate.store.table import Table
 
 _KIND = "cover"
@@ -112,15 +114,15 @@ def cover_name(version: int, plan: int) -> str:
     return f"covers/{version}-p{plan}.arrow"
 
 
-Segments = Callable[[Level, int, Plan], Compiled]
+Segments = Callable[[Level, int], Compiled]
 
 
 def cover_at(table: Table, files: Files, version: int, plan: Plan, segments: Segments | None = None) -> Cover:
     """Return the cover of a version, made now if there is none; `segments` opens what the caller may have open."""
     name = cover_name(version, plan.version)
 
-    def fresh(level: Level, matcher: int, plan: Plan) -> Compiled:
-        return open_segment(table, files, level, matcher, plan)
+    def fresh(level: Level, matcher: int) -> Compiled:
+        return open_segment(table, files, level, matcher)
 
     with files.building(name):
         return opened(files, name) or _made(name, table, files, version, plan, segments or fresh).published(files)
@@ -138,7 +140,7 @@ def _main(name: str, table: Table, files: Files, version: int, plan: Plan) -> Co
 
 
 def _made(name: str, table: Table, files: Files, version: int, plan: Plan, segments: Segments) -> Cover:
-    earlier = latest(table, files, version, plan)
+    earlier = latest(table, files, version, plan) or _taken_over(table, files, version, plan)
     if earlier is None:
         return _main(name, table, files, version, plan)
     changed = table.changes(earlier.version, version, ["removed"])
@@ -153,11 +155,21 @@ def _made(name: str, table: Table, files: Files, version: int, plan: Plan, segme
     if changed.num_rows:
         wanted = changed.column("id").combine_chunks().cast(pa.large_string())
         for level in levels:
-            opened_at = {matcher: segments(level, matcher, plan) for matcher in level.matchers}
+            opened_at = {matcher: segments(level, matcher) for matcher in level.matchers}
             gone[level.name] += _mark_dead(dead, level, wanted, opened_at)
     if added:
         levels.append(build_level(table, files, since, version, plan))
     return Cover(name, version, plan.version, tuple(levels), dead, gone)
+
+
+def _taken_over(table: Table, files: Files, version: int, plan: Plan) -> Cover | None:
+    """The cover of the plan before, if the older subscriptions live on by that one until upkeep compiles them anew."""
+    plans = Plans(files.location, files)
+    while plan.after:
+        plan = plans.at(plan.after)
+        if found := latest(table, files, version, plan):
+            return found
+    return None
 
 
 def _mark_dead(dead: dict[str, Int32], level: Level, ids: pa.LargeStringArray, opened_at: dict[int, Compiled]) -> int:
@@ -181,7 +193,9 @@ def latest(table: Table, files: Files, version: int, plan: Plan) -> Cover | None
     best = _first_sound(files, reversed(known))
     if best is None:
         return None
-    newer = [one for one in known if one.name.startswith(_MAINS) and one.version > best.levels[0].until]
+    main = best.levels[0]
+    since = main.until if main.plan == plan.version else -1
+    newer = [one for one in known if one.name.startswith(_MAINS) and one.version > since]
     return _first_sound(files, reversed(newer)) or best
 
 

@@ -27,12 +27,13 @@ def needed_covers(store: Store, pins: Iterable[Pin], grace_s: float) -> list[Cov
 def leftovers(store: Store, needed: list[Cover], pins: Iterable[Pin], grace_s: float) -> list[str]:
     """The derived files that are not needed, nor written within the grace period: covers before their segments.
 
-    The maps of plans that are neither pinned nor the newest are among them: they are learned anew, if at all.
+    The maps of plans that are neither pinned nor the newest, nor those of a needed level, are among them: they are
+    learned anew, if at all.
     """
-    plans = {store.plans.newest(), *(store.plans.at(pin.plan) for pin in pins)}
-    wanted = {name for cover in needed for name in cover.names} | {
-        name for plan in plans for name in (plan.words, plan.places)
-    }
+    versions = {pin.plan for pin in pins} | {level.plan for cover in needed for level in cover.levels}
+    plans = {store.plans.newest(), *map(store.plans.at, versions)}
+    wanted = {name for cover in needed for name in cover.names}
+    wanted |= {name for plan in plans for name in (plan.words, plan.places)}
     before = time.time() - grace_s
     listed = (entry for folder in _FOLDERS for entry in store.beside.listing(folder))
     return [name for name, written in listed if name not in wanted and written < before]

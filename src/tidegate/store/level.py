@@ -26,6 +26,7 @@ from tidegate.route.plan import Plan
 from tidegate.route.router import Router
 from tidegate.route.word_map import WordMap
 from tidegate.store.files import Files
+from tidegate.store.plans import Plans
 from tidegate.store.schema import whole_queries
 from tidegate.store.table import Table
 from tidegate.text.analyzer import Analyzer
@@ -140,29 +141,29 @@ def _opened_places(path: Path) -> PlaceMap:
     return PlaceMap.open(path)
 
 
-def open_segment(table: Table, files: Files, level: Level, matcher: int, plan: Plan) -> Compiled:
+def open_segment(table: Table, files: Files, level: Level, matcher: int) -> Compiled:
     """Map the segment of a matcher; one that cannot be trusted is built anew first."""
     try:
         return files.opened(level.segment(matcher), Compiled.open)
     except DamageError as error:
-        _rebuild(table, files, level, plan, error)
+        _rebuild(table, files, level, error)
         return Compiled.open(files.path(level.segment(matcher)))
 
 
-def open_router(table: Table, files: Files, level: Level, plan: Plan) -> Router:
+def open_router(table: Table, files: Files, level: Level) -> Router:
     """Map the router of a level; one that cannot be trusted is built anew first."""
     try:
         return files.opened(level.router, Router.open)
     except DamageError as error:
-        _rebuild(table, files, level, plan, error)
+        _rebuild(table, files, level, error)
         return Router.open(files.path(level.router))
 
 
-def _rebuild(table: Table, files: Files, level: Level, plan: Plan, error: DamageError) -> None:
+def _rebuild(table: Table, files: Files, level: Level, error: DamageError) -> None:
     _log.warning("%s; building versions %d to %d anew from the table", error, level.since, level.until)
     for name in level.names:
         files.forget(name)
-    build_level(table, files, level.since, level.until, plan)
+    build_level(table, files, level.since, level.until, Plans(files.location, files).at(level.plan))
 
 
 def _rows(table: Table, since: int, until: int) -> pa.Table:

@@ -35,8 +35,14 @@ class Plans:
             self._known[version] = Plan.from_json(content.decode())
         return self._known[version]
 
-    def publish(self, plan: Plan, words: WordMap | None = None, places: PlaceMap | None = None) -> Plan:
-        """Make a plan the newest, with the maps it has learned; return it with its version."""
+    def publish(
+        self, plan: Plan, words: WordMap | None = None, places: PlaceMap | None = None, *, gradually: bool = False
+    ) -> Plan:
+        """Make a plan the newest, with the maps it has learned; return it with its version.
+
+        `gradually`: the subscriptions that are there live on by the plan before, if that is possible, until upkeep
+        compiles them anew, so that no batch has to wait for it.
+        """
         _check("word", plan, plan.learned, words)
         _check("place", plan, plan.by_place, places)
         names = {"words": words, "places": places}
@@ -46,7 +52,10 @@ class Plans:
         if places is not None:
             self._files.create(plan.places, places.save)
         while True:
-            numbered = plan.with_version(self.newest().version + 1)
+            newest = self.newest()
+            numbered = plan.with_version(newest.version + 1)
+            if gradually:
+                numbered = numbered.taking_over_from(newest)
             if self._location.create(_name(numbered.version), numbered.to_json().encode()):
                 return numbered
 

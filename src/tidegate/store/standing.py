@@ -129,13 +129,14 @@ class Opener:
         cover = self.cover(version, plan)
         readings = self._reading(cover)
         levels = [level for level in cover.levels if matcher in level.matchers]
-        return Standing(readings.reading, [self._held(cover, level, matcher, plan, readings) for level in levels])
+        held = [self._held(cover, level, matcher, plan, readings) for level in levels]
+        return Standing(readings.reading, held)
 
     def routing(self, version: int, plan: Plan) -> Routing:
         """The ways of posts at a version, and the subscriptions of the head."""
         cover = self.cover(version, plan)
         readings = self._reading(cover)
-        routers = [self._router(level, plan) for level in cover.levels]
+        routers = [self._router(level) for level in cover.levels]
         views = [
             readings.view(level, level.router, router.keys) for level, router in zip(cover.levels, routers, strict=True)
         ]
@@ -152,17 +153,17 @@ class Opener:
 
     def _held(self, cover: Cover, level: Level, matcher: int, plan: Plan, readings: "_Readings") -> Held:
         name = level.segment(matcher)
-        compiled = self._segment(level, matcher, plan)
+        compiled = self._segment(level, matcher)
         view = readings.view(level, name, compiled.terms, compiled.surfaces)
-        duty = self._duty(level, matcher, plan, compiled) if plan.makes_copies and matcher != HEAD else None
+        duty = self._duty(level, matcher, compiled) if plan.partitions and matcher != HEAD else None
         return Held(compiled, view, _alive(len(compiled), cover.dead.get(name)), duty)
 
-    def _duty(self, level: Level, matcher: int, plan: Plan, compiled: Compiled) -> Duty | None:
+    def _duty(self, level: Level, matcher: int, compiled: Compiled) -> Duty | None:
         return _kept(
             self._duties,
             level.segment(matcher),
-            lambda: self._router(level, plan).copies.duty(matcher, compiled.canonical),
-            _KEPT + 4 * plan.matchers,
+            lambda: self._router(level).copies.duty(matcher, compiled.canonical),
+            _KEPT + 4 * len(level.matchers),
         )
 
     def _reading(self, cover: Cover) -> "_Readings":
@@ -177,16 +178,16 @@ class Opener:
         readings.forget_but({level.name for level in cover.levels})
         return readings
 
-    def _segment(self, level: Level, matcher: int, plan: Plan) -> Compiled:
+    def _segment(self, level: Level, matcher: int) -> Compiled:
         return _kept(
             self._segments,
             level.segment(matcher),
-            lambda: open_segment(self.table, self.files, level, matcher, plan),
-            _KEPT + 4 * plan.matchers,
+            lambda: open_segment(self.table, self.files, level, matcher),
+            _KEPT + 4 * len(level.matchers),
         )
 
-    def _router(self, level: Level, plan: Plan) -> Router:
-        return _kept(self._routers, level.router, lambda: open_router(self.table, self.files, level, plan))
+    def _router(self, level: Level) -> Router:
+        return _kept(self._routers, level.router, lambda: open_router(self.table, self.files, level))
 
 
 class _Readings:

@@ -182,9 +182,15 @@ class Store:
         """The newest versions of subscriptions and plan."""
         return Pin(self.version, self.plans.newest().version)
 
-    def publish(self, plan: Plan, words: WordMap | None = None, places: PlaceMap | None = None) -> Plan:
-        """Let the micro-batches from now on follow a plan, with what it has learned; return it with its version."""
-        return self.plans.publish(plan, words, places)
+    def publish(
+        self, plan: Plan, words: WordMap | None = None, places: PlaceMap | None = None, *, gradually: bool = False
+    ) -> Plan:
+        """Let the micro-batches from now on follow a plan, with what it has learned; return it with its version.
+
+        With `gradually`, older subscriptions live on by the plan before until upkeep, which has to be running, gets
+        to them; else the next batch waits until all are compiled.
+        """
+        return self.plans.publish(plan, words, places, gradually=gradually)
 
     def _commit(self, changes: list[pa.Table]) -> int:
         last = {change.column("id")[0].as_py(): change for change in changes}

@@ -93,11 +93,15 @@ class Upkeep:
             self.lease.release()
 
     def compact_segments(self) -> int:
-        """Compile a new main level if the tail has grown, or the main level is old; return its subscriptions."""
+        """Compile a new main level if the tail has grown, or the main level is old or of the plan before.
+
+        Return its subscriptions.
+        """
         version, plan = self._store.version, self._store.plans.newest()
         start = self._start(version, plan)
         main = start.levels[0]
-        if start.tail_rows <= max(self.policy.tail_rows, main.rows / 4) and not self._is_old(start, version):
+        is_small = start.tail_rows <= max(self.policy.tail_rows, main.rows / 4)
+        if is_small and main.plan == plan.version and not self._is_old(start, version):
             return 0
         return compact(self._store.table, self._store.files, version, plan).rows
 
