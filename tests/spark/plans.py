@@ -16,7 +16,7 @@ from tidegate.text.analyzer import Analyzer
 COSTS = Costs(0.5, 0.2, 2.0, (1_000.0, 1_000_000.0), (0.5, 3.0), 60.0)
 
 
-def publish(store: Store, text: str, posts: pa.Table, head: int = 0) -> Plan:
+def publish(store: Store, text: str, posts: pa.Table, head: int = 0, *, gradually: bool = False) -> Plan:
     """Publish a plan as a user writes it; one that is learned, from these posts."""
     plan = Plan.parse(text)
     if not plan.learned:
@@ -26,8 +26,8 @@ def publish(store: Store, text: str, posts: pa.Table, head: int = 0) -> Plan:
     if plan.has_head:
         plan = Plan(plan.kind, plan.matchers, head=head)
     if not plan.by_place:
-        return store.publish(plan, words)
+        return store.publish(plan, words, gradually=gradually)
     rows = store.subscriptions()
     asked, _ = Asked.read(rows.column("id"), whole_queries(rows), Analyzer())
     evidence = Evidence(sample, asked, len(asked.ids), COSTS, Cluster(plan.matchers))
-    return store.publish(plan, words, learn_places(plan, sample, evidence))
+    return store.publish(plan, words, learn_places(plan, sample, evidence), gradually=gradually)

@@ -84,14 +84,15 @@ def change(folder: Path, seed: int) -> None:
 
 
 def replan(folder: Path) -> None:
-    """Publish one plan after the other, also with other numbers of matchers, and note each."""
+    """Publish one plan after the other, also with other numbers of matchers, some to take over gradually."""
     store = Store.open(folder / "store", create=False)
     posts = pa.concat_tables(
         pq.read_table(file, columns=["text", "lat", "lon"]) for file in sorted((folder / "posts").iterdir())[:4]
     )
     ended = _ended()
     for text in cycle(("hash:3", "salb:4", "headtail:2", "hybrid:3", "replicate", "salb:2:anycast", "headtail:5")):
-        note(folder / "plans.jsonl", {"plan": text, "version": publish(store, text, posts, head=30).version})
+        plan = publish(store, text, posts, head=30, gradually=True)
+        note(folder / "plans.jsonl", {"plan": text, "version": plan.version, "after": plan.after})
         if ended.wait(1.5):
             break
 
