@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr, Int64, offsets_of
+from tidegate.bench.every_word import over_every_word
+from tidegate.csr import Int64
 from tidegate.errors import TidegateError
 from tidegate.index.asked import Asked
 from tidegate.index.common_reading import CommonReading, View
@@ -22,7 +23,7 @@ from tidegate.index.compiled import Compiled
 from tidegate.index.found import Found
 from tidegate.index.strings import strings
 from tidegate.route.copies import Duty
-from tidegate.route.hot_words import post_hashes, word_hashes
+from tidegate.route.hot_words import post_hashes
 from tidegate.route.placement import HEAD, place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
@@ -122,7 +123,10 @@ def clocked(
     placement = place(asked.queries, plan, words)
     router = Router.build(placement, analyzer)
     if every_word and words is not None:
-        router = _over_every_word(router, asked, words)
+        terms = sorted({term for query in asked.queries for one in query.conjunctions for term in one.positive})
+        owners = words.owners_of(terms)
+        is_asked, reached = np.ones(len(terms), np.bool_), np.ones(len(owners.values), np.int64)
+        router = over_every_word(router, strings(terms), owners, is_asked, reached)
     reading = CommonReading(analyzer.profile)
     way = reading.add(router.keys)
     homes = np.repeat(np.arange(placement.homes.rows), np.diff(placement.homes.offsets))
@@ -225,17 +229,6 @@ def _pairs(found: Found, segment: Segment, posts: pa.RecordBatch) -> Int64:
     of_post = np.repeat(ids, np.diff(found.subscriptions.offsets))
     pairs: Int64 = (of_post << 32) | segment.numbers[found.subscriptions.values]
     return pairs
-
-
-def _over_every_word(router: Router, asked: Asked, words: WordMap) -> Router:
-    """Return the router by which every word of a query leads to its owner, whether it is a key or not."""
-    terms = sorted({term for query in asked.queries for one in query.conjunctions for term in one.positive})
-    owners = words.owners_of(terms)
-    slots = owners.offsets
-    routes = Csr(offsets_of(np.ones(len(owners.values), np.int64)), owners.values)
-    keys = strings(terms)
-    weights = np.ones(len(owners.values), np.int64)
-    return replace(router, keys=keys, hashes=word_hashes(keys), slots=slots, routes=routes, weights=weights)
 
 
 def written(posts: pa.RecordBatch) -> pa.Buffer:

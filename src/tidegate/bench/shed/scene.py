@@ -9,14 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.bench.every_word import over_every_word
 from tidegate.bench.plain_queries import plain_queries
 from tidegate.bench.stored import stored_texts
-from tidegate.csr import Csr, Int64, offsets_of, taken
+from tidegate.csr import Csr, Int64, taken
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.common_reading import kept
 from tidegate.index.flat import Flat
 from tidegate.index.sets import TermSets, distinct_sets
-from tidegate.route.hot_words import Hashes, post_hashes, word_hashes
+from tidegate.route.hot_words import Hashes, post_hashes
 from tidegate.route.maps import learn
 from tidegate.route.placement import Placement, place
 from tidegate.route.plan import Plan
@@ -104,18 +105,9 @@ class Scene:
 
     def router_by_every_word(self) -> Router:
         """Return the paper's: every subscribed word leads to its owner, be it the key of a subscription or not."""
-        living = self._living()
-        versions = np.diff(self.owners.offsets)
-        leads = np.repeat(living.any(axis=1), versions)
-        word, owner = np.repeat(np.arange(len(self.words)), versions)[leads], self.owners.values[leads]
-        return replace(
-            self.router,
-            keys=self.words,
-            hashes=word_hashes(self.words),
-            slots=self.owners.offsets,
-            routes=Csr(offsets_of(leads), owner),
-            weights=living[word, owner],
-        )
+        living, owners = self._living(), self.owners
+        reached = living[_rows(owners), owners.values]
+        return over_every_word(self.router, self.words, owners, living.any(axis=1), reached)
 
     def _living(self) -> Any:
         """By word and matcher: how many subscriptions with the word live there."""
