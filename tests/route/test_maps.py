@@ -8,7 +8,8 @@ from tidegate.csr import from_rows
 from tidegate.errors import ConfigError
 from tidegate.index.strings import strings
 from tidegate.route.maps import LEARNERS, learn
-from tidegate.route.plan import LEARNED
+from tidegate.route.places.partitionings import PARTITIONINGS
+from tidegate.route.plan import BY_PLACE, LEARNED
 from tidegate.route.sample import Sample
 from tidegate.text.analyzer import Analyzer
 from tidegate.workload.posts import posts
@@ -21,7 +22,8 @@ def text_of(n: int, seed: int) -> Sample:
 
 
 def test_every_learned_kind_of_plan_has_a_map() -> None:
-    assert {*LEARNED} - {"headtail"} == {*LEARNERS} - {"hash"}
+    assert {*LEARNED} - {"headtail", *BY_PLACE} == {*LEARNERS} - {"hash"}
+    assert {*BY_PLACE} == {*PARTITIONINGS} - {"hypergraph"}
 
 
 @pytest.mark.parametrize("name", LEARNERS)
