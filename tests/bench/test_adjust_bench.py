@@ -21,7 +21,7 @@ from tidegate.bench.report import Report
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.placed_brute_force import PlacedBruteForce
-from tidegate.route.places.adjustment import counted
+from tidegate.route.places.counts import counted
 from tidegate.route.places.migration import Cells, greedy
 from tidegate.route.places.transition import Relocation
 from tidegate.workload.places import searches

@@ -10,14 +10,9 @@ from hypothesis import strategies as st
 from tidegate.csr import Csr, from_rows
 from tidegate.errors import ConfigError
 from tidegate.index.placed import Placed, PlacedPosts
-from tidegate.route.places.adjustment import (
-    Counts,
-    Weights,
-    adjusted_locally,
-    counted,
-    is_balanced,
-    matcher_loads,
-)
+from tidegate.route.places.adjustment import adjusted_locally
+from tidegate.route.places.counts import Counts, Weights, counted
+from tidegate.route.places.draft import is_balanced, matcher_loads
 from tidegate.route.places.grid_t import GridT
 from tidegate.route.places.migration import at_random, by_dynamic_programming, by_size, greedy
 from tidegate.route.places.transition import Relocation, Transition, relocated

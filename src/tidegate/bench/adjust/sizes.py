@@ -6,6 +6,8 @@ from typing import Final
 from tidegate.bench.report import Scale
 
 HOURS_A_STEP: Final = 4
+POSTS_PER_QUERY: Final = 10
+"""Five an update, and a query comes and goes."""
 SECONDS_A_STEP: Final = 10.0
 """In which the paper replays the posts of four hours."""
 
@@ -31,6 +33,11 @@ class Sizes:
     matchers: int = 8
     sigma: float = 1.5
     """The balance constraint of the replay."""
+
+    @property
+    def period_posts(self) -> int:
+        """Posts that are run between two looks at the balance."""
+        return POSTS_PER_QUERY * self.switching // (self.checks * self.one_in)
 
     @property
     def steps(self) -> int:
