@@ -73,7 +73,8 @@ class Cluster:
                 matches = _timed(again, matcher, self.indexes[matcher].match, asked)
                 self.matching += np.minimum(once, again)
                 found.append(pairs(matches.sets, visiting, self._entry_of[matcher]))
-        return np.unique(np.concatenate(found))
+        every = np.sort(np.concatenate(found))
+        return every[np.diff(every, prepend=-1) > 0]
 
     def _by_matcher(self, entries: Int64, homes: Csr) -> list[tuple[int, Int64]]:
         living = np.repeat(entries, np.diff(homes.offsets))

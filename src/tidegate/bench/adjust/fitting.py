@@ -32,7 +32,8 @@ class Observed(NamedTuple):
     def of(cls, grid: GridT, counts: Counts, stored: Stored, cluster: Cluster, one_in: float) -> "Observed":
         """Read the clocks after a period that was counted, in which one post of so many was run."""
         return cls(
-            *(matcher_loads(grid, counts, weights) for weights in (_VISIT, _CHECK)),
+            matcher_loads(grid, counts, _VISIT),
+            matcher_loads(grid, counts, _CHECK),
             stored_loads(grid, counts, stored, _STORED),
             cluster.matching.copy(),
             cluster.updating / one_in,

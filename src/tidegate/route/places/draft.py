@@ -121,7 +121,7 @@ def is_balanced(loads: Loads, sigma: float) -> bool:
     return bool(loads.max() <= sigma * loads.min())
 
 
-def absence(seen: Counts, keys: slice) -> Loads:
+def absence(seen: Counts, keys: Any) -> Loads:
     """Return the logarithm of the share of its cell's posts that do not have each term."""
     visitors = np.maximum(seen.visitors[seen.cells[keys]], 1)
     with np.errstate(divide="ignore"):

@@ -6,6 +6,7 @@ matcher's load has all it stores, so that cells move to where most of what they 
 too hot for any matcher is divided by text although that makes more visits.
 """
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ class Stored(NamedTuple):
         m = min(most, placed.rows)
         shown = placed.only(np.linspace(0, placed.rows - 1, m).astype(np.int64))
         conjunctions, filed = filings(grid, shown)
-        copies = np.bincount(conjunctions, minlength=m) * (placed.rows / max(m, 1))
+        copies = np.bincount(conjunctions, minlength=m).astype(np.float64) * (placed.rows / max(m, 1))
         return cls(np.searchsorted(counts.keys, filed), conjunctions, copies)
 
 
@@ -66,9 +67,11 @@ def rebalanced(
     before = balance.draft.owners.copy()
     for _ in range(rounds):
         change = balance.best_change(p, travel)
-        if change is None:
+        changed = balance.after(change) if change else balance
+        # What a change does to further parts of its cell is not in its price.
+        if changed is balance or changed.totals.max() > balance.totals.max():
             break
-        balance.make(change)
+        balance = changed
     owners = balance.draft.owners
     moves = np.flatnonzero(owners != before)
     moved = Moved(counts.cells[moves], counts.terms[moves], before[moves], owners[moves])
@@ -101,14 +104,18 @@ class _Balance:
     def totals(self) -> Loads:
         return np.asarray(self.draft.totals + self.weight * (self.stored.copies @ (self.has > 0)))
 
-    def make(self, change: _Change) -> None:
-        filings = np.flatnonzero(np.isin(self.stored.keys, change.keys))
+    def after(self, change: _Change) -> "_Balance":
+        other = copy(self)
+        other.draft, other.has = self.draft.copy(), self.has.copy()
         if change.is_cut:
-            self.draft.split(change.cell, self.counts.terms[change.keys], change.target)
+            other.draft.split(change.cell, self.counts.terms[change.keys], change.target)
         else:
-            self.draft.give(change.cell, change.source, change.target)
-        np.add.at(self.has, (self.stored.conjunctions[filings], change.source), -1)
-        np.add.at(self.has, (self.stored.conjunctions[filings], change.target), 1)
+            other.draft.give(change.cell, change.source, change.target)
+        moved = self.stored.conjunctions[np.isin(self.stored.keys, change.keys)]
+        # A conjunction is filed in a cell once: none of these is there twice.
+        other.has[moved, change.source] -= 1
+        other.has[moved, change.target] += 1
+        return other
 
     def best_change(self, p: int, travel: float) -> _Change | None:
         totals = self.totals
@@ -189,9 +196,10 @@ class _Trade:
 
     def _own_keys(self, cell: int) -> Int64:
         keys = np.arange(self.draft.starts[cell], self.draft.starts[cell + 1])
-        return keys[self.draft.owners[keys] == self.source]
+        return np.asarray(keys[self.draft.owners[keys] == self.source])
 
-    def _summed(self, places: Int64, filings: Any, n: int) -> tuple[Loads, Loads]:
+    def _summed(self, places: Any, filings: Any, n: int) -> tuple[Any, Any]:
+        """Return what leaves, and what comes, by place; of these filings, of which `places` has one each."""
         coming = [np.bincount(places, one, n) for one in self.coming[filings].T]
         return np.bincount(places, self.leaving[filings], n), np.column_stack(coming)
 
@@ -202,6 +210,7 @@ class _Trade:
         left = _sharpened(np.maximum(self.totals[self.source] - less, 0.0) / highest)
         grown = _sharpened((self.totals + more + (1.0 + self.travel) * stored) / highest)
         after = before.sum() - before[self.source] - before + left[:, None] + grown
+        after[grown >= 1.0] = np.inf  # none is to become as loaded as the source was
         after[:, self.source] = np.inf
         return np.asarray((after / before.sum()) ** (1.0 / _SHARPNESS))
 
