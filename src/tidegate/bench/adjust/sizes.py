@@ -46,14 +46,15 @@ class Sizes:
 
 
 SIZES: Final[dict[Scale, Sizes]] = {
-    "small": Sizes((30_000,), days=6, step_posts=5_000, switching=20_000, intervals=10, one_in=1, planned_on=5_000),
-    "paper": Sizes((1_000_000,), days=60, step_posts=20_000, switching=500_000, intervals=16, one_in=5),
+    "small": Sizes((30_000,), days=6, step_posts=5_000, switching=20_000, intervals=10, one_in=2, planned_on=5_000),
+    "paper": Sizes((1_000_000,), days=60, step_posts=20_000, switching=500_000, intervals=16, one_in=5, checks=10),
     "max": Sizes(
         (1_000_000, 5_000_000, 10_000_000),
         days=60,
         step_posts=20_000,
         switching=1_000_000,
         intervals=20,
-        one_in=20,
+        one_in=5,
+        checks=10,
     ),
 }

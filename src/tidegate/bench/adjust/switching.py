@@ -11,7 +11,7 @@ import numpy as np
 
 from tidegate.bench.adjust.arrivals import Arrivals
 from tidegate.bench.adjust.cluster import Cluster, check_found, pairs
-from tidegate.bench.adjust.fitting import Observed, fitted_weights, probed
+from tidegate.bench.adjust.fitting import Observed, excess, fitted_weights, probed
 from tidegate.bench.adjust.sizes import POSTS_PER_QUERY, Sizes
 from tidegate.bench.adjust.system import System
 from tidegate.csr import Int64
@@ -37,6 +37,8 @@ _EVENED: Final = 200
 """Changes to a plan by which nothing lives yet, at most."""
 _REMEMBERED: Final = 10
 """Periods from which costs are learned."""
+_RECENT: Final = 4
+"""Of these, periods that tell what is not in the costs."""
 
 
 class Interval(NamedTuple):
@@ -158,9 +160,10 @@ class Switching:
     def _adjust(self, seen: "Seen") -> int:
         """Balance loads where they are not; return how many entries moved."""
         weights = fitted_weights(self.observed)
-        if is_balanced(stored_loads(self.on.grid, *seen, weights), _SIGMA):
+        more = excess(list(self.observed)[-_RECENT:], weights)
+        if is_balanced(stored_loads(self.on.grid, *seen, weights) + more, _SIGMA):
             return 0
-        return self.on.adjust(rebalanced(self.on.grid, *seen, weights, travel=_TRAVEL)).work.entries
+        return self.on.adjust(rebalanced(self.on.grid, *seen, weights, excess=more, travel=_TRAVEL)).work.entries
 
     def _adjust_globally(self, posts: PlacedPosts, seen: "Seen") -> bool:
         """Plan anew if that lowers the highest load, which decides on throughput, by more than a tenth."""

@@ -125,7 +125,7 @@ def absence(seen: Counts, keys: Any) -> Loads:
     """Return the logarithm of the share of its cell's posts that do not have each term."""
     visitors = np.maximum(seen.visitors[seen.cells[keys]], 1)
     with np.errstate(divide="ignore"):
-        return np.log1p(-seen.posts[keys] / visitors)
+        return np.asarray(np.log1p(-seen.posts[keys] / visitors))
 
 
 def reached(visitors: Any, lacking: Any) -> Any:

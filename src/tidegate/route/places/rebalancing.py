@@ -53,17 +53,28 @@ def stored_loads(grid: GridT, counts: Counts, stored: Stored, weights: Weights) 
 
 
 def rebalanced(
-    grid: GridT, counts: Counts, stored: Stored, weights: Weights, *, rounds: int = 50, p: int = 4, travel: float = 1.0
+    grid: GridT,
+    counts: Counts,
+    stored: Stored,
+    weights: Weights,
+    *,
+    excess: Loads | None = None,
+    rounds: int = 50,
+    p: int = 4,
+    travel: float = 1.0,
 ) -> Adjusted:
     """Return a grid whose highest loads are lower, by as many changes; each takes from the most loaded matcher.
 
     A change moves what that matcher has of a cell, or divides by text one of the `p` heaviest such parts. It is the one
     of the lowest price: a soft maximum of the loads, which rises with the total load too. What has to move counts
-    `travel` times on top of what it weighs in a period.
+    `travel` times on top of what it weighs in a period. `excess` is, by matcher, load that the weights do not tell of:
+    what its clock shows beyond them. It stays where it is.
     """
     if p < 0 or rounds < 1 or travel < 0:
         raise ConfigError(f"{rounds} rounds, {p} parts, travel {travel}: give 1 or more, and 0 or more of the others")
     balance = _Balance(grid, counts, stored, weights)
+    if excess is not None:
+        balance.excess = excess
     before = balance.draft.owners.copy()
     for _ in range(rounds):
         change = balance.best_change(p, travel)
@@ -99,10 +110,12 @@ class _Balance:
         places = stored.conjunctions * matchers + self.draft.owners[stored.keys]
         self.has = np.bincount(places, minlength=n * matchers).reshape(n, matchers)
         """By conjunction and matcher: in how many of its cells."""
+        self.excess = np.zeros(matchers)
+        """By matcher, the load that weights do not tell of."""
 
     @property
     def totals(self) -> Loads:
-        return np.asarray(self.draft.totals + self.weight * (self.stored.copies @ (self.has > 0)))
+        return np.asarray(self.draft.totals + self.weight * (self.stored.copies @ (self.has > 0)) + self.excess)
 
     def after(self, change: _Change) -> "_Balance":
         other = copy(self)
@@ -155,9 +168,9 @@ class _Trade:
         more = np.repeat(load[:, None], len(self.totals), axis=1)
         # Where cells are divided, posts that visit both need not any longer once the two parts are one.
         divided = np.flatnonzero(self.draft.where[cells] < 0)
-        for target in range(len(self.totals)):
-            together = self.draft.loads_if_given(cells[divided], self.source, target)
-            more[divided, target] = together - self.draft.loads[cells[divided], target]
+        for other in range(len(self.totals)):
+            together = self.draft.loads_if_given(cells[divided], self.source, other)
+            more[divided, other] = together - self.draft.loads[cells[divided], other]
         prices = self._prices(load + leaving[cells], more, coming[cells])
         at, target = np.unravel_index(int(prices.argmin()), prices.shape)
         keys = self._own_keys(int(cells[at]))
