@@ -11,7 +11,7 @@ from tidegate.bench.adjust.arrivals import Arrivals
 from tidegate.bench.adjust.claims import summarise
 from tidegate.bench.adjust.cluster import Cluster, Timed, check_found
 from tidegate.bench.adjust.days import Days, reordered
-from tidegate.bench.adjust.fitting import Observed, excess, fitted_weights
+from tidegate.bench.adjust.fitting import Observed, fitted_weights
 from tidegate.bench.adjust.replay import Asked, Choice, Migration, Replayed, replayed
 from tidegate.bench.adjust.sizes import Sizes
 from tidegate.bench.adjust.switching import Interval, Switching, kinds_over_time, planned
@@ -178,8 +178,6 @@ def test_costs_are_told_apart_from_each_other_and_from_what_a_call_takes() -> No
     matching = (1e-4 + 4e-7 * visits + 8e-9 * checks) * ran
     weights = fitted_weights([Observed(visits, checks, copies, matching, 3e-6 * copies)])
     assert weights == pytest.approx((0.0, 8e-9, 4e-7, 3e-6))
-    slow = Observed(visits, checks, copies, matching + np.array([0, 5e-4, 0, 0]), 3e-6 * copies)
-    assert excess([slow], weights) == pytest.approx([1e-4, 6e-4, 1e-4, 0.0])
     # Fewer checks took longer: that is no reason to think that they cost less than nothing.
     odd = fitted_weights([Observed(visits, checks, copies, (1e-4 + 2e-5 / np.maximum(checks, 1.0)) * ran, copies)])
     assert min(odd) >= 0.0

@@ -100,14 +100,6 @@ def test_what_travels_too_dearly_stays() -> None:
     assert len(rebalanced(grid, *seen(grid, posts, placed), weights, travel=20.0).moved.cells) == 0
 
 
-def test_load_that_no_weight_tells_of_counts_where_it_is() -> None:
-    grid = row_of_cells([0, 0, 1], [])
-    placed, posts = in_cells((0, 0), (1, 1), (2, 2), of=3), posted(*[0] * 10, *[1] * 4, *[2] * 10, of=3)
-    counts, stored = seen(grid, posts, placed)
-    assert rebalanced(grid, counts, stored, VISIT, excess=np.array([0.0, 3.0])).grid.where.tolist() == [0, 0, 1]
-    assert rebalanced(grid, counts, stored, VISIT, excess=np.array([3.0, 0.0])).grid.where.tolist() == [0, 1, 1]
-
-
 def test_a_cell_too_hot_for_one_matcher_is_divided_by_text() -> None:
     grid = row_of_cells([0, 1], [])
     # Terms 2 and 3 are asked for often and posted rarely: their checks are many and their posts few.

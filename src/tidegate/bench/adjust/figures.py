@@ -124,7 +124,7 @@ def report_switching(report: Report, sizes: Sizes, intervals: Sequence[Interval]
         note=f"by the clocks of {sizes.matchers} matchers with the paper's index (GI²), all answers checked against "
         f"one index; one post in {sizes.one_in} is run, twice, and its quicker time counts for all. On: balance is "
         f"looked at {sizes.checks} times an interval, by costs that follow the clocks, and what moves is on them; a "
-        "new plan after an interval if it lowers the highest load by a tenth. Total: seconds of all matchers, on over "
+        "new plan after an interval if it lowers the total load by a tenth. Total: seconds of all matchers, on over "
         "off. No adjustment gains much more than the imbalance without it, for whichever matcher has them, the checks "
         "and what is stored are as many",
     )

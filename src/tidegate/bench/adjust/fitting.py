@@ -49,16 +49,6 @@ def fitted_weights(observed: Sequence[Observed]) -> Weights:
     return Weights(0.0, float(check), float(visit), float(updating.sum() / max(copies.sum(), 1.0)))
 
 
-def excess(observed: Sequence[Observed], weights: Weights) -> Any:
-    """Return by matcher the seconds of a period, on the average of these, that the weights do not tell of.
-
-    That lists are long or short, in the caches or not, and full of matches or not: all that is not counted.
-    """
-    shown = [one.matching + one.updating for one in observed]
-    told = [weights.visit * one.visits + weights.check * one.checks + weights.stored * one.copies for one in observed]
-    return np.mean(shown, axis=0) - np.mean(told, axis=0)
-
-
 def probed(
     make: Callable[[], PlacedIndex], grid: GridT, posts: PlacedPosts, placed: Placed, turnover: float
 ) -> Observed:

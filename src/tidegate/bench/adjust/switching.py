@@ -11,7 +11,7 @@ import numpy as np
 
 from tidegate.bench.adjust.arrivals import Arrivals
 from tidegate.bench.adjust.cluster import Cluster, check_found, pairs
-from tidegate.bench.adjust.fitting import Observed, excess, fitted_weights, probed
+from tidegate.bench.adjust.fitting import Observed, fitted_weights, probed
 from tidegate.bench.adjust.sizes import POSTS_PER_QUERY, Sizes
 from tidegate.bench.adjust.system import System
 from tidegate.csr import Int64
@@ -37,8 +37,6 @@ _EVENED: Final = 200
 """Changes to a plan by which nothing lives yet, at most."""
 _REMEMBERED: Final = 10
 """Periods from which costs are learned."""
-_RECENT: Final = 4
-"""Of these, periods that tell what is not in the costs."""
 
 
 class Interval(NamedTuple):
@@ -160,19 +158,21 @@ class Switching:
     def _adjust(self, seen: "Seen") -> int:
         """Balance loads where they are not; return how many entries moved."""
         weights = fitted_weights(self.observed)
-        more = excess(list(self.observed)[-_RECENT:], weights)
-        if is_balanced(stored_loads(self.on.grid, *seen, weights) + more, _SIGMA):
+        if is_balanced(stored_loads(self.on.grid, *seen, weights), _SIGMA):
             return 0
-        return self.on.adjust(rebalanced(self.on.grid, *seen, weights, excess=more, travel=_TRAVEL)).work.entries
+        return self.on.adjust(rebalanced(self.on.grid, *seen, weights, travel=_TRAVEL)).work.entries
 
     def _adjust_globally(self, posts: PlacedPosts, seen: "Seen") -> bool:
-        """Plan anew if that lowers the highest load, which decides on throughput, by more than a tenth."""
+        """Plan anew if that lowers the total load by more than a tenth: balance alone is left to local adjustment.
+
+        While two grids serve, posts visit by both. Just to have loads even, that is too dear.
+        """
         if self.on.transition:
             return False
         weights = fitted_weights(self.observed)
         placed = self.arrivals.placed.only(self.on.living())
         grid = evened(planned(posts, placed, self.sizes), seen, weights)
-        now, then = (stored_loads(plan, *seen, weights).max() for plan in (self.on.grid, grid))
+        now, then = (stored_loads(plan, *seen, weights).sum() for plan in (self.on.grid, grid))
         if worth := is_worth_it(now, then):
             self.on.repartition(grid)
         return worth

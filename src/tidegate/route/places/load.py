@@ -67,7 +67,8 @@ def fitted(times: Any, posts: Any, stored: Any, insertions: Any, deletions: Any,
             f"{len(taken)} runs do not tell {len(priced)} costs apart: "
             "vary posts, stored, insertions, deletions and checks separately"
         )
-    return Costs(*not_negative(taken, priced).tolist())
+    found = Costs(*not_negative(taken, priced).tolist())
+    return found._replace(check=0.0) if checks is None else found
 
 
 def not_negative(times: Floats, counts: Sequence[Floats]) -> Floats:

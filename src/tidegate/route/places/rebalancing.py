@@ -53,28 +53,17 @@ def stored_loads(grid: GridT, counts: Counts, stored: Stored, weights: Weights) 
 
 
 def rebalanced(
-    grid: GridT,
-    counts: Counts,
-    stored: Stored,
-    weights: Weights,
-    *,
-    excess: Loads | None = None,
-    rounds: int = 50,
-    p: int = 4,
-    travel: float = 1.0,
+    grid: GridT, counts: Counts, stored: Stored, weights: Weights, *, rounds: int = 50, p: int = 4, travel: float = 1.0
 ) -> Adjusted:
     """Return a grid whose highest loads are lower, by as many changes; each takes from the most loaded matcher.
 
     A change moves what that matcher has of a cell, or divides by text one of the `p` heaviest such parts. It is the one
     of the lowest price: a soft maximum of the loads, which rises with the total load too. What has to move counts
-    `travel` times on top of what it weighs in a period. `excess` is, by matcher, load that the weights do not tell of:
-    what its clock shows beyond them. It stays where it is.
+    `travel` times on top of what it weighs in a period.
     """
     if p < 0 or rounds < 1 or travel < 0:
         raise ConfigError(f"{rounds} rounds, {p} parts, travel {travel}: give 1 or more, and 0 or more of the others")
     balance = _Balance(grid, counts, stored, weights)
-    if excess is not None:
-        balance.excess = excess
     before = balance.draft.owners.copy()
     for _ in range(rounds):
         change = balance.best_change(p, travel)
@@ -110,12 +99,10 @@ class _Balance:
         places = stored.conjunctions * matchers + self.draft.owners[stored.keys]
         self.has = np.bincount(places, minlength=n * matchers).reshape(n, matchers)
         """By conjunction and matcher: in how many of its cells."""
-        self.excess = np.zeros(matchers)
-        """By matcher, the load that weights do not tell of."""
 
     @property
     def totals(self) -> Loads:
-        return np.asarray(self.draft.totals + self.weight * (self.stored.copies @ (self.has > 0)) + self.excess)
+        return np.asarray(self.draft.totals + self.weight * (self.stored.copies @ (self.has > 0)))
 
     def after(self, change: _Change) -> "_Balance":
         other = copy(self)
