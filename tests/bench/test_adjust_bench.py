@@ -11,7 +11,7 @@ from tidegate.bench.adjust.arrivals import Arrivals
 from tidegate.bench.adjust.claims import summarise
 from tidegate.bench.adjust.cluster import Cluster, Timed, check_found
 from tidegate.bench.adjust.days import Days, reordered
-from tidegate.bench.adjust.fitting import _not_negative
+from tidegate.bench.adjust.fitting import Observed, fitted_weights
 from tidegate.bench.adjust.replay import Asked, Choice, Migration, Replayed, replayed
 from tidegate.bench.adjust.sizes import Sizes
 from tidegate.bench.adjust.switching import Interval, Switching, kinds_over_time, planned
@@ -21,7 +21,7 @@ from tidegate.bench.report import Report
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.placed_brute_force import PlacedBruteForce
-from tidegate.route.places.adjustment import counted
+from tidegate.route.places.counts import counted
 from tidegate.route.places.migration import Cells, greedy
 from tidegate.route.places.transition import Relocation
 from tidegate.workload.places import searches
@@ -172,12 +172,15 @@ def test_where_the_exact_choice_is_beyond_its_table_greedy_chooses() -> None:
     assert asked.seconds == 0.0
 
 
-def test_costs_are_told_apart_and_none_is_negative() -> None:
-    seen = np.array([[1.0, 5.0], [2.0, 1.0], [3.0, 8.0]])
-    assert _not_negative(seen, seen @ [2.0, 0.5]) == pytest.approx((2.0, 0.5))
-    first, second = _not_negative(seen, seen @ [2.0, -0.1])
-    assert first == pytest.approx(1.78, abs=0.05)
-    assert second == 0.0
+def test_costs_are_told_apart_from_each_other_and_from_what_a_call_takes() -> None:
+    visits, checks, copies = np.array([[100.0, 50.0, 80.0, 0.0], [5e3, 9e3, 1e3, 0.0], [10.0, 30.0, 20.0, 5.0]])
+    ran = np.array([1.0, 1.0, 1.0, 0.0])  # the last matcher was not asked anything
+    matching = (1e-4 + 4e-7 * visits + 8e-9 * checks) * ran
+    weights = fitted_weights([Observed(visits, checks, copies, matching, 3e-6 * copies)])
+    assert weights == pytest.approx((0.0, 8e-9, 4e-7, 3e-6))
+    # Fewer checks took longer: that is no reason to think that they cost less than nothing.
+    odd = fitted_weights([Observed(visits, checks, copies, (1e-4 + 2e-5 / np.maximum(checks, 1.0)) * ran, copies)])
+    assert min(odd) >= 0.0
 
 
 def replay_of(cost: int, *choices: dict[str, Choice]) -> Replayed:

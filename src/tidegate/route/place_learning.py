@@ -12,7 +12,8 @@ from tidegate.query.conjunction import Conjunction
 from tidegate.route.forecast import Evidence
 from tidegate.route.place_map import PlaceMap
 from tidegate.route.placement import is_wide
-from tidegate.route.places.adjustment import Weights, adjusted_locally, counted
+from tidegate.route.places.adjustment import adjusted_locally
+from tidegate.route.places.counts import Weights, counted
 from tidegate.route.places.lattice import Bounds
 from tidegate.route.places.load import Costs
 from tidegate.route.places.partitionings import PARTITIONINGS

@@ -1,208 +1,30 @@
-"""Live adjustment: loads as defined, better balance by each round, and no match lost or left behind by any change."""
-
-from dataclasses import replace
+"""Local adjustment as in the paper: better balance by each round. Matches meanwhile: see `test_adjustment_live`."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.csr import Csr, from_rows
-from tidegate.errors import ConfigError
-from tidegate.index.placed import Placed, PlacedPosts
-from tidegate.route.places.adjustment import (
-    Counts,
-    Weights,
-    adjusted_locally,
-    counted,
-    is_balanced,
-    matcher_loads,
+from tests.route.places.adjustable import (
+    SIDE,
+    counts_of,
+    generated,
+    matched,
+    row_of_cells,
+    rows_of,
+    seeds,
+    some_grid,
+    some_placed,
+    some_posts,
+    subset,
 )
-from tidegate.route.places.grid_t import GridT
+from tidegate.csr import from_rows
+from tidegate.errors import ConfigError
+from tidegate.index.placed import Placed
+from tidegate.route.places.adjustment import adjusted_locally
+from tidegate.route.places.counts import Weights, counted
+from tidegate.route.places.draft import is_balanced, matcher_loads
 from tidegate.route.places.migration import at_random, by_dynamic_programming, by_size, greedy
-from tidegate.route.places.transition import Relocation, Transition, relocated
-from tidegate.workload.places import COUNTRIES, objects, searches
-
-SIDE = 8.0
-TERMS = 12
-seeds = st.integers(0, 2**32 - 1)
-
-
-def some_grid(generator: np.random.Generator, matchers: int = 3, columns: int = 4, n_terms: int = 9) -> GridT:
-    """A grid with some cells split by text, whose maps do not know all terms."""
-    cells = columns * 3
-    return GridT(
-        bounds=(0.0, 0.0, SIDE, SIDE),
-        columns=columns,
-        rows=3,
-        matchers=matchers,
-        n_terms=n_terms,
-        where=generator.integers(-2, matchers, cells).astype(np.int32),
-        maps=generator.integers(0, matchers, (2, n_terms)).astype(np.int16),
-    )
-
-
-def some_placed(generator: np.random.Generator, n: int) -> Placed:
-    rows = [generator.choice(TERMS, generator.integers(1, 4), replace=False).tolist() for _ in range(n)]
-    corner = generator.uniform(-1, SIDE, (n, 2))
-    return Placed(from_rows(rows), np.hstack((corner, corner + generator.uniform(0, SIDE / 2, (n, 2)))))
-
-
-def some_posts(generator: np.random.Generator, n: int) -> PlacedPosts:
-    # With repeated terms, and beyond the bounds; some without a place.
-    rows = [generator.integers(0, TERMS, generator.integers(0, 9)).tolist() for _ in range(n)]
-    lat, lon = generator.uniform(-1, SIDE + 1, (2, n))
-    lat[generator.random(n) < 0.1] = np.nan
-    return PlacedPosts(from_rows(rows), lat, lon)
-
-
-def matched(placed: Placed, entry: int, posts: PlacedPosts, post: int) -> bool:
-    west, south, east, north = placed.boxes[entry]
-    inside = west <= posts.lon[post] <= east and south <= posts.lat[post] <= north
-    return bool(inside) and set(placed.sets.row(entry).tolist()) <= set(posts.terms.row(post).tolist())
-
-
-def rows_of(csr: Csr) -> list[set[int]]:
-    return [set(csr.row(i).tolist()) for i in range(csr.rows)]
-
-
-def subset(placed: Placed, entries: list[int]) -> Placed:
-    return Placed(from_rows([placed.sets.row(e).tolist() for e in entries]), placed.boxes[entries].reshape(-1, 4))
-
-
-class Cluster:
-    """Matchers that have what they were told to have, by homes at insertion and by relocations; nothing else."""
-
-    def __init__(self, grid: GridT, placed: Placed) -> None:
-        self.placed = placed
-        self.grid = grid
-        self.transition: Transition | None = None
-        self.inserted = 0
-        self.old: list[int] = []
-        self.new: list[int] = []
-        self.stored: list[set[int]] = [set() for _ in range(grid.matchers)]
-
-    def insert(self, n: int) -> None:
-        entries = list(range(self.inserted, min(self.inserted + n, self.placed.rows)))
-        self.inserted += len(entries)
-        self.new += entries
-        self._arrive(entries, self.grid.homes(subset(self.placed, entries)))
-        if self.transition:
-            self.transition.inserted(len(entries))
-
-    def delete(self, n: int, generator: np.random.Generator) -> None:
-        live = self.old + self.new
-        gone = generator.choice(live, min(n, len(live)), replace=False).tolist() if live else []
-        is_old = np.isin(gone, self.old)
-        placed = subset(self.placed, gone)
-        self._depart(gone, self.transition.homes(placed, is_old) if self.transition else self.grid.homes(placed))
-        if self.transition:
-            self.transition.removed(old=int(is_old.sum()), new=int((~is_old).sum()))
-        self.old = [e for e in self.old if e not in gone]
-        self.new = [e for e in self.new if e not in gone]
-
-    def adjust(self, posts: PlacedPosts, weights: Weights, rounds: int) -> None:
-        placed = subset(self.placed, self.new)
-        adjusted = adjusted_locally(
-            self.grid, counted(self.grid, posts, placed), sigma=1.1, p=3, rounds=rounds, weights=weights
-        )
-        self._relocate(self.new, relocated(self.grid, adjusted.grid, placed))
-        self.grid = adjusted.grid
-        if self.transition:
-            self.transition.new = adjusted.grid
-
-    def repartition(self, grid: GridT) -> None:
-        self.finish()
-        self.transition = Transition(self.grid, grid, len(self.new))
-        self.old, self.new, self.grid = self.new, [], grid
-
-    def finish(self) -> None:
-        if self.transition:
-            self._relocate(self.old, self.transition.finished(subset(self.placed, self.old)))
-            self.old, self.new, self.transition = [], self.old + self.new, None
-
-    def found(self, posts: PlacedPosts) -> set[tuple[int, int]]:
-        new_heard = self.grid.heard(subset(self.placed, self.new))
-        if self.transition:
-            old_heard = self.transition.old.heard(subset(self.placed, self.old))
-            visits = self.transition.visits(posts, old_heard, new_heard)
-        else:
-            visits = self.grid.visits(posts, new_heard)
-        return {
-            (post, entry)
-            for post, matchers in enumerate(rows_of(visits))
-            for matcher in matchers
-            for entry in self.stored[matcher]
-            if matched(self.placed, entry, posts, post)
-        }
-
-    def _arrive(self, entries: list[int], homes: Csr) -> None:
-        for entry, matchers in zip(entries, rows_of(homes), strict=True):
-            for matcher in matchers:
-                assert entry not in self.stored[matcher]
-                self.stored[matcher].add(entry)
-
-    def _depart(self, entries: list[int], homes: Csr) -> None:
-        for entry, matchers in zip(entries, rows_of(homes), strict=True):
-            for matcher in matchers:
-                self.stored[matcher].remove(entry)
-
-    def _relocate(self, entries: list[int], relocation: Relocation) -> None:
-        self._arrive(entries, relocation.arrivals)
-        self._depart(entries, relocation.departures)
-
-
-STEPS = ["insert", "delete", "adjust", "adjust", "repartition", "finish"]
-
-
-@settings(max_examples=60)
-@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 9)), min_size=1, max_size=12), seeds)
-def test_whatever_is_adjusted_when_the_matches_are_those_of_brute_force(
-    steps: list[tuple[str, int]], seed: int
-) -> None:
-    generator = np.random.default_rng(seed)
-    posts = some_posts(generator, 60)
-    cluster = Cluster(some_grid(generator), some_placed(generator, 60))
-    cluster.insert(15)
-    for step, n in steps:
-        if step == "insert":
-            cluster.insert(n)
-        elif step == "delete":
-            cluster.delete(n, generator)
-        elif step == "adjust":
-            weights = Weights(visit=float(generator.choice([0.0, 2.0, 20.0])))
-            cluster.adjust(some_posts(generator, 60), weights, rounds=n)
-        elif step == "repartition":
-            # Another lattice as well: what is heard is not the same then.
-            cluster.repartition(some_grid(generator, columns=int(generator.integers(2, 6))))
-        else:
-            cluster.finish()
-        live = cluster.old + cluster.new
-        expected = {(post, e) for post in range(60) for e in live if matched(cluster.placed, e, posts, post)}
-        assert cluster.found(posts) == expected
-    cluster.delete(60, generator)
-    assert not any(cluster.stored), "nothing is left behind"
-
-
-@given(seeds)
-def test_counts_are_those_of_plain_python(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    grid, placed, posts = some_grid(generator), some_placed(generator, 20), some_posts(generator, 30)
-    counts = counted(grid, posts, placed)
-    under, cells = rows_of(grid.cells_under(placed.boxes)), grid.cells_of(posts.lat, posts.lon).tolist()
-    filed = [(cell, int(placed.sets.row(e).max()), e) for e in range(20) for cell in under[e]]
-    keys = sorted({(cell, term) for cell, term, _ in filed})
-    texts = rows_of(posts.terms)
-    assert list(zip(counts.cells.tolist(), counts.terms.tolist(), strict=True)) == keys
-    for i, key in enumerate(keys):
-        entries = [e for cell, term, e in filed if (cell, term) == key]
-        assert counts.conjunctions[i] == len(entries)
-        assert counts.nbytes[i] == sum(32 + 4 * len(placed.sets.row(e)) for e in entries)
-        assert counts.posts[i] == sum(cells[p] == key[0] and key[1] in texts[p] for p in range(30))
-    heard = grid.heard(placed)
-    visits = rows_of(replace(grid, where=np.zeros(12, np.int32)).visits(posts, heard))
-    for cell in range(12):
-        assert counts.visitors[cell] == sum(cells[p] == cell and bool(visits[p]) for p in range(30))
 
 
 def test_nothing_counted_is_nothing_to_adjust() -> None:
@@ -213,50 +35,6 @@ def test_nothing_counted_is_nothing_to_adjust() -> None:
     adjusted = adjusted_locally(grid, counts, sigma=1.5)
     assert adjusted.cost == 0
     assert len(adjusted.moved.cells) == 0
-
-
-def counts_of(rows: list[tuple[int, int, int, int]], visitors: list[int]) -> Counts:
-    """From rows of cell, term, conjunctions, posts; a conjunction takes ten bytes."""
-    cells, terms, conjunctions, posts = (np.array(column) for column in zip(*rows, strict=True))
-    return Counts(
-        cells.astype(np.int32), terms.astype(np.int32), conjunctions, 10 * conjunctions, posts, np.array(visitors)
-    )
-
-
-def row_of_cells(where: list[int], maps: list[list[int]], matchers: int = 2, n_terms: int = 4) -> GridT:
-    return GridT(
-        (0.0, 0.0, 1.0, 1.0),
-        len(where),
-        1,
-        matchers,
-        n_terms,
-        np.array(where, np.int32),
-        np.array(maps, np.int16).reshape(-1, n_terms),
-    )
-
-
-def test_the_load_of_a_matcher_is_that_of_its_cells_and_of_its_parts_of_cells() -> None:
-    grid = row_of_cells([0, -1], [[0, 1, 1, 0]])
-    counts = counts_of([(0, 0, 3, 10), (0, 1, 2, 10), (1, 0, 5, 30), (1, 1, 7, 40), (1, 2, 1, 40)], [15, 80])
-    # Cell 0, whole: 15 posts, 5 conjunctions. Of cell 1, matcher 0 has term 0, and matcher 1 two terms that half of
-    # the posts have each: three quarters have one of them.
-    assert matcher_loads(grid, counts).tolist() == [15 * 5 + 30 * 5, 60 * 8]
-    visit, check, stored = Weights(0, 0, 1), Weights(0, 1, 0), Weights(0, 0, 0, 1)
-    assert matcher_loads(grid, counts, visit).tolist() == [15 + 30, 60]
-    assert matcher_loads(grid, counts, check).tolist() == [3 * 10 + 2 * 10 + 5 * 30, 7 * 40 + 1 * 40]
-    assert matcher_loads(grid, counts, stored).tolist() == [3 + 2 + 5, 7 + 1]
-
-
-@given(seeds)
-def test_dividing_a_cell_never_saves_visits_and_a_map_to_one_matcher_weighs_like_a_whole_cell(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    grid, placed, posts = some_grid(generator, n_terms=TERMS), some_placed(generator, 30), some_posts(generator, 60)
-    counts, visit = counted(grid, posts, placed), Weights(pair=0.0, visit=1.0)
-    # Rounded, once for each part.
-    assert matcher_loads(grid, counts, visit).sum() >= counts.visitors.sum() - 0.5 * 12 * 3
-    alone = replace(grid, where=np.full(12, -1, np.int32), maps=np.full((1, TERMS), 2, np.int16))
-    whole = replace(grid, where=np.full(12, 2, np.int32), maps=np.empty((0, TERMS), np.int16))
-    assert matcher_loads(alone, counts).tolist() == matcher_loads(whole, counts).tolist()
 
 
 def test_a_cell_is_split_between_terms_of_posts_and_terms_of_conjunctions_if_the_total_falls() -> None:
@@ -367,15 +145,6 @@ def test_what_is_said_to_move_is_what_changes_its_matcher(seed: int) -> None:
         zip(zip(counts.cells.tolist(), counts.terms.tolist(), strict=True), counts.nbytes.tolist(), strict=True)
     )
     assert adjusted.cost == sum(sizes[cell, term] for cell, term, _, _ in moved)
-
-
-def generated(kind: str) -> tuple[GridT, PlacedPosts, Placed]:
-    """Stripes from west to east, all equally wide, of which the coasts have more than their share."""
-    posts, placed = PlacedPosts(*objects(8_000, seed=3)), searches(8_000, kind, seed=4).placed
-    country = COUNTRIES["us"]
-    bounds = (country.west, country.south, country.east, country.north)
-    where = (np.arange(64 * 64) % 64 // 16).astype(np.int32)
-    return GridT(bounds, 64, 64, 4, 0, where, np.empty((0, 0), np.int16)), posts, placed
 
 
 @pytest.mark.parametrize("kind", ["q1", "q2", "q3"])

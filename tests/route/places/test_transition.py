@@ -1,4 +1,4 @@
-"""From one grid to another: who moves, and when the old one may go. Matches meanwhile: see `test_adjustment`."""
+"""From one grid to another: who moves, and when the old one may go. Matches meanwhile: see `test_adjustment_live`."""
 
 import numpy as np
 import pytest

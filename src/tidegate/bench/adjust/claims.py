@@ -40,7 +40,8 @@ def summarise(report: Report, replays: Mapping[str, Replayed], intervals: Sequen
             for key, (what, sense, bound) in claims.items()
         ],
         note="The gain grows with the queries that stand, and with the intervals: with few queries, a post costs much "
-        "the same wherever it goes, and after few switches the first plan still fits",
+        "the same wherever it goes, so that even perfect balance gains less; and after few switches the first plan "
+        "still fits",
     )
 
 

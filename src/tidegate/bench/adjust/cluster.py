@@ -66,9 +66,15 @@ class Cluster:
             visiting = post_of[visits.values == matcher]
             if len(visiting):
                 asked = PlacedPosts(taken(posts.terms, visiting), posts.lat[visiting], posts.lon[visiting])
-                matches = _timed(self.matching, matcher, self.indexes[matcher].match, asked)
+                # Twice, and the quicker one counts: a matcher of its own machine shares it with no others, whose
+                # entries push its own out of the caches here. Who is slowest must not be who was disturbed most.
+                once, again = np.zeros((2, len(self.indexes)))
+                _timed(once, matcher, self.indexes[matcher].match, asked)
+                matches = _timed(again, matcher, self.indexes[matcher].match, asked)
+                self.matching += np.minimum(once, again)
                 found.append(pairs(matches.sets, visiting, self._entry_of[matcher]))
-        return np.unique(np.concatenate(found))
+        every = np.sort(np.concatenate(found))
+        return every[np.diff(every, prepend=-1) > 0]
 
     def _by_matcher(self, entries: Int64, homes: Csr) -> list[tuple[int, Int64]]:
         living = np.repeat(entries, np.diff(homes.offsets))

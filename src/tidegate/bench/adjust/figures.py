@@ -122,7 +122,9 @@ def report_switching(report: Report, sizes: Sizes, intervals: Sequence[Interval]
         f"Figure 16: {100 * SWITCHING:.0f} % of the regions switch, Q3, every {sizes.switching:,} queries",
         rows,
         note=f"by the clocks of {sizes.matchers} matchers with the paper's index (GI²), all answers checked against "
-        f"one index; one post in {sizes.one_in} is run, and counts for all. On: balance is looked at {sizes.checks} "
-        "times an interval, cells chosen by GR, what moves is on the clocks; a new plan after an interval if it lowers "
-        "the highest load by a tenth. Total: seconds of all matchers, on over off",
+        f"one index; one post in {sizes.one_in} is run, twice, and its quicker time counts for all. On: balance is "
+        f"looked at {sizes.checks} times an interval, by costs that follow the clocks, and what moves is on them; a "
+        "new plan after an interval if it lowers the total load by a tenth. Total: seconds of all matchers, on over "
+        "off. No adjustment gains much more than the imbalance without it, for whichever matcher has them, the checks "
+        "and what is stored are as many",
     )

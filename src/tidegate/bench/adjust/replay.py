@@ -10,13 +10,15 @@ import numpy as np
 from tidegate.bench.adjust.cluster import Cluster, check_found, pairs
 from tidegate.bench.adjust.days import Days
 from tidegate.bench.adjust.sizes import SECONDS_A_STEP, Sizes
-from tidegate.bench.adjust.system import Local, System
+from tidegate.bench.adjust.system import System
 from tidegate.bench.adjust.tally import Tally
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError
 from tidegate.index.flat_grid import FlatGrid
 from tidegate.index.placed import PlacedPosts
-from tidegate.route.places.adjustment import DEFINITION_3, Weights, adjusted_locally, matcher_loads
+from tidegate.route.places.adjustment import adjusted_locally
+from tidegate.route.places.counts import DEFINITION_3, Weights
+from tidegate.route.places.draft import is_balanced, matcher_loads
 from tidegate.route.places.grid_t import GridT
 from tidegate.route.places.migration import Cells, Selection, at_random, by_dynamic_programming, by_size, greedy
 
@@ -125,7 +127,6 @@ def replayed(asked: Asked, days: Days, sizes: Sizes, start: GridT) -> Replayed:
     Cells are neither split nor merged, so that nothing but the choice differs. The answers of the last step are
     checked: whatever was lost on the way raises `TidegateError`.
     """
-    how = Local(sizes.sigma, DEFINITION_3, p=0, rounds=1, select=asked.select)
     system = System(Cluster(FlatGrid, sizes.matchers, days.arrivals.placed), start)
     tally = Tally(start.lattice, days.pool, days.arrivals.placed)
     for part in (system, tally):
@@ -136,12 +137,12 @@ def replayed(asked: Asked, days: Days, sizes: Sizes, start: GridT) -> Replayed:
             part.insert(step.born)
             part.delete(step.died)
         counts = tally.counts(step.posts)
-        if system.is_balanced(counts, how):
+        loads, visits = (matcher_loads(system.grid, counts, weights) for weights in (DEFINITION_3, _VISITS))
+        if is_balanced(loads, sizes.sigma):
             continue
         broken += 1
-        loads, visits = (matcher_loads(system.grid, counts, weights) for weights in (how.weights, _VISITS))
         affected = float(visits[[loads.argmax(), loads.argmin()]].sum() / visits.sum())
-        cost, nbytes, work = system.adjust(counts, how)
+        cost, nbytes, work = system.adjust(adjusted_locally(system.grid, counts, sizes.sigma, 0, asked.select))
         if cost:
             migrations.append(Migration(number, cost, nbytes, work.entries, asked.seconds, work.seconds, affected))
     last = days.posts(days.steps[-1])

@@ -1,5 +1,6 @@
 """Figure 16: regions switch between Q1 and Q2, and the plan is adjusted to that, or is not."""
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,16 +11,18 @@ import numpy as np
 
 from tidegate.bench.adjust.arrivals import Arrivals
 from tidegate.bench.adjust.cluster import Cluster, check_found, pairs
-from tidegate.bench.adjust.fitting import fitted_weights
-from tidegate.bench.adjust.sizes import Sizes
-from tidegate.bench.adjust.system import Local, System
+from tidegate.bench.adjust.fitting import Observed, fitted_weights, probed
+from tidegate.bench.adjust.sizes import POSTS_PER_QUERY, Sizes
+from tidegate.bench.adjust.system import System
 from tidegate.csr import Int64
 from tidegate.index.flat_grid import FlatGrid
 from tidegate.index.grid_inverted import GridInverted
 from tidegate.index.placed import Placed, PlacedPosts
-from tidegate.route.places.adjustment import Counts, adjusted_locally, counted, matcher_loads
+from tidegate.route.places.counts import Counts, Weights, counted
+from tidegate.route.places.draft import is_balanced
 from tidegate.route.places.grid_t import GridT
 from tidegate.route.places.partitionings import PARTITIONINGS
+from tidegate.route.places.rebalancing import Stored, rebalanced, stored_loads
 from tidegate.route.places.sampled import Workload
 from tidegate.route.places.transition import is_worth_it
 from tidegate.workload.places import COUNTRIES, Q1, Q2, REGIONS, kinds_of_regions, objects, searches
@@ -27,14 +30,13 @@ from tidegate.workload.places import COUNTRIES, Q1, Q2, REGIONS, kinds_of_region
 BOUNDS: Final = COUNTRIES["us"][1:]
 SWITCHING: Final = 0.1
 """The share of the regions that do after every interval."""
-_POSTS_PER_QUERY: Final = 10
-"""Five an update, and a query comes and goes."""
-_SIGMA: Final = 1.2
-_CELLS: Final = 8
-"""That a round looks at for splitting and merging."""
-_ROUNDS: Final = 20
-_FITTED_ON: Final = 10
-"""Times as many posts as are planned on: what a matcher takes for a few is lost in noise."""
+_SIGMA: Final = 1.1
+_TRAVEL: Final = 1.0
+"""What moves, once, costs as much as to have it for an interval: so long is a plan expected to fit."""
+_EVENED: Final = 200
+"""Changes to a plan by which nothing lives yet, at most."""
+_REMEMBERED: Final = 10
+"""Periods from which costs are learned."""
 
 
 class Interval(NamedTuple):
@@ -93,7 +95,8 @@ class Switching:
     truth: Truth
     off: System
     on: System
-    how: Local
+    observed: deque[Observed]
+    """Of the last periods between two looks at the balance, from which the system with adjustment learns costs."""
 
     @classmethod
     def draw(cls, sizes: Sizes, seed: int) -> Self:
@@ -104,18 +107,16 @@ class Switching:
         ]
         arrivals = Arrivals.of(parts, sizes.switching, seed)
         standing = np.setdiff1d(arrivals.born(0, sizes.switching), arrivals.died(0, sizes.switching))
-        placed, posts = arrivals.placed.only(standing), _posts(sizes.planned_on, seed)
+        placed, posts = arrivals.placed.only(standing), _posts(sizes.period_posts, seed)
         plan = planned(posts, placed, sizes)
         make = partial(GridInverted, BOUNDS)
-        turnover = sizes.planned_on / (_POSTS_PER_QUERY * sizes.switching)
-        weights = fitted_weights(make, plan, _posts(_FITTED_ON * sizes.planned_on, seed), placed, turnover)
-        how = Local(_SIGMA, weights, _CELLS, _ROUNDS)
-        start = evened(plan, counted(plan, posts, placed), how)
+        first = probed(make, plan, posts, placed, 1.0 / (sizes.checks * sizes.one_in))
+        start = evened(plan, Seen.of(plan, posts, placed), fitted_weights([first]))
         off, on = (System(Cluster(make, sizes.matchers, arrivals.placed), start) for _ in range(2))
         truth = Truth.of(arrivals.placed)
         for one in (off, on, truth):
             one.insert(standing)
-        return cls(sizes, seed, arrivals, truth, off, on, how)
+        return cls(sizes, seed, arrivals, truth, off, on, deque([first], _REMEMBERED))
 
     def intervals(self) -> Iterator[Interval]:
         """Let one interval after the other pass. `TidegateError` at a match lost, or one that is none."""
@@ -123,50 +124,74 @@ class Switching:
             first = number * self.sizes.switching
             ends = np.linspace(first, first + self.sizes.switching, self.sizes.checks + 1).astype(np.int64).tolist()
             moved, run = 0, 0
-            for system in (self.off, self.on):
-                system.cluster.reset()
+            off, on = np.zeros((2, self.sizes.matchers))
             for begin, end in pairwise(ends):
-                posts = _posts(_POSTS_PER_QUERY * (end - begin) // self.sizes.one_in, self.seed + end)
+                posts = _posts(POSTS_PER_QUERY * (end - begin) // self.sizes.one_in, self.seed + end)
                 run += len(posts.lat)
                 self._pass(begin, end, posts)
+                one_grid = self.on.transition is None
                 if self.on.transition and self.on.transition.is_due:
                     moved += self.on.finish()
-                counts = self._counts(posts)
-                if not self.on.is_balanced(counts, self.how):
-                    moved += self.on.adjust(counts, self.how).work.entries
+                seen = Seen.of(self.on.grid, posts, self.arrivals.placed.only(self.on.living()))
+                if one_grid:  # else the clocks tell of two, and the counts of the new one
+                    self.observed.append(Observed.of(self.on.grid, *seen, self.on.cluster, self.sizes.one_in))
+                moved += self._adjust(seen)
+                off += self._seconds(self.off)
+                on += self._seconds(self.on)
             # Who plans is no matcher: that is on no clock.
-            repartitioned = self._adjust_globally(posts, counts)
+            repartitioned = self._adjust_globally(posts, seen)
             tuples = run * self.sizes.one_in + 2 * self.sizes.switching
-            yield Interval(number, tuples, self._seconds(self.off), self._seconds(self.on), moved, repartitioned)
+            yield Interval(number, tuples, off, on, moved, repartitioned)
 
     def _pass(self, begin: int, end: int, posts: PlacedPosts) -> None:
         born, died = self.arrivals.born(begin, end), self.arrivals.died(begin, end)
+        for system in (self.off, self.on):
+            system.cluster.reset()
         for one in (self.truth, self.off, self.on):
             one.insert(born)
             one.delete(died)
         expected = self.truth.match(posts)
+        heard = self.off.grid.heard(self.arrivals.placed.only(self.off.living()))
         for name, system in (("without adjustment, the cluster", self.off), ("with it, the cluster", self.on)):
-            check_found(name, system.match(posts), expected)
+            check_found(name, system.match(posts, heard), expected)
 
-    def _counts(self, posts: PlacedPosts) -> Counts:
-        """Count as many posts as the weights are for."""
-        n = self.sizes.planned_on
-        recent = PlacedPosts(posts.terms.slice(0, n), posts.lat[:n], posts.lon[:n])
-        return counted(self.on.grid, recent, self.arrivals.placed.only(self.on.living()))
+    def _adjust(self, seen: "Seen") -> int:
+        """Balance loads where they are not; return how many entries moved."""
+        weights = fitted_weights(self.observed)
+        if is_balanced(stored_loads(self.on.grid, *seen, weights), _SIGMA):
+            return 0
+        return self.on.adjust(rebalanced(self.on.grid, *seen, weights, travel=_TRAVEL)).work.entries
 
-    def _adjust_globally(self, posts: PlacedPosts, counts: Counts) -> bool:
-        """Plan anew if that lowers the highest load, which decides on throughput, by more than a tenth."""
+    def _adjust_globally(self, posts: PlacedPosts, seen: "Seen") -> bool:
+        """Plan anew if that lowers the total load by more than a tenth: balance alone is left to local adjustment.
+
+        While two grids serve, posts visit by both. Just to have loads even, that is too dear.
+        """
         if self.on.transition:
             return False
+        weights = fitted_weights(self.observed)
         placed = self.arrivals.placed.only(self.on.living())
-        grid = evened(planned(posts, placed, self.sizes), counts, self.how)
-        now, then = (matcher_loads(plan, counts, self.how.weights).max() for plan in (self.on.grid, grid))
+        grid = evened(planned(posts, placed, self.sizes), seen, weights)
+        now, then = (stored_loads(plan, *seen, weights).sum() for plan in (self.on.grid, grid))
         if worth := is_worth_it(now, then):
             self.on.repartition(grid)
         return worth
 
     def _seconds(self, system: System) -> Any:
         return system.cluster.updating + self.sizes.one_in * system.cluster.matching
+
+
+class Seen(NamedTuple):
+    """What a period saw: all that a grid is adjusted by, but for the weights."""
+
+    counts: Counts
+    stored: Stored
+
+    @classmethod
+    def of(cls, grid: GridT, posts: PlacedPosts, placed: Placed) -> Self:
+        """Count, for this grid or any other of the same cells."""
+        counts = counted(grid, posts, placed)
+        return cls(counts, Stored.of(grid, counts, placed))
 
 
 def kinds_over_time(n: int, seed: int) -> Iterator[Any]:
@@ -186,11 +211,9 @@ def planned(posts: PlacedPosts, placed: Placed, sizes: Sizes) -> GridT:
     return PARTITIONINGS["hybrid"](Workload(sample, shown, BOUNDS, placed.rows / m), sizes.matchers)
 
 
-def evened(plan: GridT, counts: Counts, how: Local) -> GridT:
+def evened(plan: GridT, seen: Seen, weights: Weights) -> GridT:
     """Return a plan after local adjustment, as long as there is no entry that would have to move."""
-    return adjusted_locally(
-        plan, counts, how.sigma, how.p, how.select, rounds=10 * how.rounds, weights=how.weights
-    ).grid
+    return rebalanced(plan, *seen, weights, rounds=_EVENED, travel=0.0).grid
 
 
 def _posts(n: int, seed: int) -> PlacedPosts:

@@ -8,20 +8,10 @@ from numpy.typing import NDArray
 from tidegate.bench.adjust.cluster import Cluster, Timed
 from tidegate.csr import Csr, Int64
 from tidegate.index.placed import PlacedPosts
-from tidegate.route.places.adjustment import Counts, Weights, adjusted_locally, is_balanced, matcher_loads
+from tidegate.route.places.adjustment import Adjusted
 from tidegate.route.places.grid_t import GridT
-from tidegate.route.places.migration import Selection, greedy
+from tidegate.route.places.heard import Heard
 from tidegate.route.places.transition import Transition, relocated
-
-
-class Local(NamedTuple):
-    """How local adjustment goes about it."""
-
-    sigma: float
-    weights: Weights
-    p: int
-    rounds: int
-    select: Selection = greedy
 
 
 class Moved(NamedTuple):
@@ -60,12 +50,14 @@ class System:
         if self.transition:
             self.transition.removed(old=int(is_old.sum()), new=int((~is_old).sum()))
 
-    def match(self, posts: PlacedPosts) -> Int64:
-        """Return what posts match, by the matchers that they visit."""
-        return self.cluster.match(posts, self.visits(posts))
+    def match(self, posts: PlacedPosts, heard: Heard | None = None) -> Int64:
+        """Return what posts match, by the matchers that they visit; `heard` is what all that stands asks for."""
+        return self.cluster.match(posts, self.visits(posts, heard))
 
-    def visits(self, posts: PlacedPosts) -> Csr:
+    def visits(self, posts: PlacedPosts, heard: Heard | None = None) -> Csr:
         """Return whom posts visit."""
+        if self.transition is None and heard is not None:
+            return self.grid.visits(posts, heard)
         new_heard = self.grid.heard(self._placed(self.living(old=False)))
         if self.transition is None:
             return self.grid.visits(posts, new_heard)
@@ -76,15 +68,8 @@ class System:
         """Return the entries that live by the grid, or by the old one that it takes over from."""
         return np.flatnonzero(self.standing & (self._is_old == old))
 
-    def is_balanced(self, counts: Counts, how: Local) -> bool:
-        """Whether the constraint holds for what was counted."""
-        return is_balanced(matcher_loads(self.grid, counts, how.weights), how.sigma)
-
-    def adjust(self, counts: Counts, how: Local) -> Moved:
-        """Adjust the grid locally, and really move what lives by it and has to."""
-        adjusted = adjusted_locally(
-            self.grid, counts, how.sigma, how.p, how.select, rounds=how.rounds, weights=how.weights
-        )
+    def adjust(self, adjusted: Adjusted) -> Moved:
+        """Live by an adjusted grid, and really move what lives by the one that it was and has to."""
         living = self.living()
         touched = living[self._may_move(living, adjusted.moved.cells)]
         relocation = relocated(self.grid, adjusted.grid, self._placed(touched))

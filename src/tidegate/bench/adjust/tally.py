@@ -6,7 +6,7 @@ import numpy as np
 
 from tidegate.csr import Csr, Int64, offsets_of, taken
 from tidegate.index.placed import Placed, PlacedPosts
-from tidegate.route.places.adjustment import Counts
+from tidegate.route.places.counts import Counts
 from tidegate.route.places.heard import rarest
 from tidegate.route.places.lattice import Lattice
 
@@ -14,7 +14,7 @@ _TERM_BITS = 31
 
 
 class Tally:
-    """What `adjustment.counted` counts, of entries and posts that are all known before."""
+    """What `counts.counted` counts, of entries and posts that are all known before."""
 
     def __init__(self, lattice: Lattice, pool: PlacedPosts, placed: Placed) -> None:
         """Find the keys of all entries, and those that each post of the pool has."""

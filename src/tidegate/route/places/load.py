@@ -4,6 +4,7 @@ What is multiplied with posts are the conjunctions *stored*, not those inserted 
 free in a quiet hour.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,21 +62,33 @@ def fitted(times: Any, posts: Any, stored: Any, insertions: Any, deletions: Any,
     )
     priced = _priced(*counts)[: 4 if checks is None else 5]
     relative = np.column_stack(priced) / taken[:, None]
-    sizes = np.maximum(np.abs(relative).max(axis=0, initial=0.0), 1e-300)
-    if np.linalg.matrix_rank(relative / sizes) < len(priced):
+    if np.linalg.matrix_rank(relative / _sizes(relative)) < len(priced):
         raise ConfigError(
             f"{len(taken)} runs do not tell {len(priced)} costs apart: "
             "vary posts, stored, insertions, deletions and checks separately"
         )
-    best, least = np.zeros(len(Costs._fields)), np.inf
-    for chosen in range(1, 2 ** len(priced)):
-        positive = [i for i in range(len(priced)) if chosen >> i & 1]
-        found = np.linalg.lstsq(relative[:, positive] / sizes[positive], np.ones(len(taken)), rcond=None)[0]
+    found = Costs(*not_negative(taken, priced).tolist())
+    return found._replace(check=0.0) if checks is None else found
+
+
+def not_negative(times: Floats, counts: Sequence[Floats]) -> Floats:
+    """Return what each of a few things costs, never below 0, for times nearest to these in their relative errors."""
+    relative = np.column_stack(counts) / times[:, None]
+    sizes = _sizes(relative)
+    best, least = np.zeros(len(counts)), np.inf
+    for chosen in range(1, 2 ** len(counts)):
+        positive = [i for i in range(len(counts)) if chosen >> i & 1]
+        found = np.linalg.lstsq(relative[:, positive] / sizes[positive], np.ones(len(times)), rcond=None)[0]
         error = float(np.sum((relative[:, positive] / sizes[positive] @ found - 1.0) ** 2))
         if (found >= 0).all() and error < least:
-            best, least = np.zeros(len(Costs._fields)), error
+            best, least = np.zeros(len(counts)), error
             best[positive] = found / sizes[positive]
-    return Costs(*best.tolist())
+    return best
+
+
+def _sizes(columns: Floats) -> Floats:
+    """Return the largest of each column, none of them 0: columns of one size are told apart more surely."""
+    return np.asarray(np.maximum(np.abs(columns).max(axis=0, initial=0.0), 1e-300))
 
 
 def _priced(posts: Floats, stored: Floats, insertions: Floats, deletions: Floats, checks: Floats) -> tuple[Floats, ...]:
