@@ -20,7 +20,9 @@ KINDS: Final = 128
 LEAST_DUE: Final = 64
 """Conjunctions that a term gets before it is cut anew, however few it has."""
 _ROOM: Final = 4
-"""An array gets room for one more in so many."""
+"""An array that is full gets room for one more in so many."""
+_ROOM_AT_FIRST: Final = 2
+"""And at first, for what comes before all is filed anew. Pages that nothing is written to take no memory."""
 
 
 class Filed(NamedTuple):
@@ -59,7 +61,7 @@ class Filed(NamedTuple):
 
 def roomy(array: NDArray[Any], used: int) -> NDArray[Any]:
     """Return what is used of an array, with room: from NumPy, which asks for large pages, as a kernel does not."""
-    larger = np.empty(used + used // _ROOM, array.dtype)
+    larger = np.empty(used + used // _ROOM_AT_FIRST, array.dtype)
     larger[:used] = array[:used]
     return larger
 

@@ -106,15 +106,15 @@ def read_lists(
     held: Any,
     mark: Any,
     out: Int32,
-    end: Any,
 ) -> Any:
-    """Append whose boxes may hold a point, and whose terms a post, from lists `first` to `last`: `out` has the room.
+    """Write whose boxes may hold a point, and whose terms a post, of lists `first` to `last`.
 
-    `copies` and `further` are those of the plots. Return the new end; and until where they are such as may not hold it
-    after all, for it is near to a side. The post has term `t` if `held[t] == mark`.
+    There is room for one more than these lists have.
+    `copies` and `further` are those of the plots. Return how many there are; and of how many, the first, it is not
+    certain, for the point is near to a side. The post has term `t` if `held[t] == mark`.
     """
     # Indices are unsigned: a signed one may be negative, and looking at that for every word takes longer than the rest.
-    begin = near = np.uint64(end)
+    near = np.uint64(0)
     for i in range(np.uint64(first), np.uint64(last)):
         copy = np.uint64(lists[i] >> START)
         stop = copy + np.uint64(lists[i] & COUNT)
@@ -123,8 +123,8 @@ def read_lists(
             out[near] = np.int32(copy)
             near += np.uint64(may_hold(copies[_TWO * copy], point))
             copy += _ONE
-    kept = doubtful = begin
-    for j in range(begin, near):
+    kept = doubtful = np.uint64(0)
+    for j in range(near):
         word = _TWO * np.uint64(out[j])
         box, copy = copies[word], copies[word + _ONE]
         whose, more = np.int32(copy & _FIRST_HALF), np.int32(copy >> _HALF)

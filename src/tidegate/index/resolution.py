@@ -102,8 +102,10 @@ def _resolved(
             for i in range(first, last):
                 ask_for(plots.copies, lists, i)
             point = point_word(plots.frame, posts.lat[row], search.lon[row])
-            near, _ = read_lists(plots.copies, plots.more, lists, first, last, point, held, row + 1, queries, end)
-            for i in range(end, near):
+            found_near, _ = read_lists(
+                plots.copies, plots.more, lists, first, last, point, held, row + 1, queries[end:]
+            )
+            for i in range(end, end + found_near):
                 if is_news(table, queries[i], posts, row, held, reported):
                     queries[end] = table.query_of[queries[i]]
                     end += 1
