@@ -258,3 +258,15 @@ def test_bounds_that_hold_no_cells_are_refused(bounds: Box) -> None:
 def test_a_number_of_cells_that_cannot_be_is_refused(columns: int, rows: int) -> None:
     with pytest.raises(ConfigError, match=f"{columns} columns and {rows} rows"):
         GridInverted(columns=columns, rows=rows)
+
+
+def test_a_term_that_has_grown_is_cut_anew_without_its_removed_entries() -> None:
+    index, spread = FlatGrid(), np.random.default_rng(4).uniform(0, 50, (2_000, 2))
+    rows: list[Entry] = [([0], (x, y, x + 0.5, y + 0.5)) for x, y in spread.tolist()]
+    index.add(placed([([1], row[1]) for row in rows] * 3))  # these make cells, and so many of them that nothing merges
+    for start in range(0, 2_000, 50):
+        numbers = index.add(placed(rows[start : start + 50]))
+        index.remove(numbers[::2])
+    found = index.match(asked([([0], (y + 0.25, x + 0.25)) for x, y in spread[1::2].tolist()]))
+    assert set(found.sets.values.tolist()) == set(range(6_001, 8_000, 2))
+    assert found.candidates < 100 * 1_000, "uncut, each of a thousand posts would read a thousand and more"

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tidegate.csr import from_rows
 from tidegate.index.boxes import boxes_of, normal_longitudes
 from tidegate.index.compiled import Compiled
-from tidegate.index.kd_cells import NOWHERE, KdCells, leaf_of, reaches
+from tidegate.index.filing import filed_plots
+from tidegate.index.kd_cells import NOWHERE, KdCells, reaches
 from tidegate.index.matcher import Matcher
 from tidegate.index.placed import Placed
-from tidegate.index.plots import Plots
+from tidegate.index.plots import COUNT
 from tidegate.query.region import Circle, Rectangle, Region, RegionError, circle, polygon, rectangle
 
 latitudes = st.sampled_from([-90.0, -89.5, -10.0, 0.0, 10.0, 33.3, 89.5, 90.0]) | st.floats(-90, 90)
@@ -75,7 +76,8 @@ def test_the_cells_a_box_reaches_hold_all_its_points(places: list[tuple[float, f
         reached |= {2 * node + 2 for node in halves if halves[node][1]}
     for at_lat, at_lon in places:
         if box[0] <= at_lon <= box[2] and box[1] <= at_lat <= box[3]:
-            assert leaf_of(cells, at_lat, at_lon) + len(cells.splits) in reached
+            (leaf,) = cells.leaves(np.array([at_lat]), np.array([at_lon]))
+            assert leaf + len(cells.splits) in reached
 
 
 def test_cells_hold_equally_many_places_however_dense_they_are() -> None:
@@ -98,19 +100,19 @@ def test_a_term_with_many_boxes_is_cut_and_one_with_few_is_not() -> None:
     west, south = generator.uniform(-60, 60, (2, 5_000))
     boxes = np.stack([west, south, west + 0.1, south + 0.1], axis=1)
     sets = from_rows([[0]] * 4_999 + [[1]])
-    plots = Plots.of(Placed(sets, boxes), np.arange(5_000, dtype=np.int32), KdCells.learned(boxes), 2)
-    many, few = (int(root) & 0xFF for root in plots.roots)
-    assert many >= 6
-    assert few == 0
-    assert len(plots.copies) < 7 * 3 * 5_000, "a cut must not copy without end"
+    plots = filed_plots(Placed(sets, boxes), np.arange(5_000, dtype=np.int32), KdCells.learned(boxes), 2).trimmed
+    many, few = plots.roots.tolist()
+    assert few & COUNT == 1, "a list"
+    assert -1 - many & 0xFF >= 6, "cuts"
+    assert len(plots.copies) < 2 * 3 * 5_000, "a cut must not copy without end"
 
 
 def test_boxes_that_all_overlap_are_not_copied_in_vain() -> None:
     boxes = np.tile([-90.0, -45.0, 90.0, 45.0], (1_000, 1))
     spread = np.random.default_rng(3).uniform(-40, 40, (1_000, 2))
     cells = KdCells.learned(np.concatenate([spread, spread], axis=1))
-    plots = Plots.of(Placed(from_rows([[0]] * 1_000), boxes), np.arange(1_000, dtype=np.int32), cells, 1)
-    assert len(plots.copies) == 7 * 1_000
+    filed = filed_plots(Placed(from_rows([[0]] * 1_000), boxes), np.arange(1_000, dtype=np.int32), cells, 1)
+    assert filed.plots.roots[0] & COUNT == 1_000, "all in one list"
 
 
 def places_of(posts: Sequence[tuple[float, float] | None]) -> pa.Table:
@@ -164,7 +166,6 @@ def test_a_city_full_of_subscriptions_is_answered_as_regions_answer() -> None:
     queries = [f"{words[max(number % 9 - 4, 0)]} {box}" for number, box in enumerate(boxes)]
     compiled, refused = Compiled.build([str(number) for number in range(900)], queries)
     assert not refused
-    assert len(compiled.resolution.places.plots.covering) > 100, "boxes of one word that cover their cells"
     assert len(compiled.resolution.places.plots.more) > 100, "and conjunctions of more than three words"
     texts = [
         "storm",

@@ -51,25 +51,9 @@ class KdCells(NamedTuple):
             node = 2 * node + 1 + (coordinate >= splits[node])
         return cls(splits, is_lat, levels)
 
-    def coarsened(self, levels: int) -> "KdCells":
-        """Return the first levels of the tree, all of them if it has no more."""
-        kept = min(levels, self.levels)
-        return KdCells(self.splits[: 2**kept - 1], self.is_lat[: 2**kept - 1], kept)
-
-    def bounds(self) -> Degrees:
-        """Return by node, leaves included, west, south, east and north of what it holds; east and north are outside."""
-        bounds = np.full((2 * len(self.splits) + 1, 4), np.inf)
-        bounds[:, :2] = -np.inf
-        for node, (split, is_lat) in enumerate(zip(self.splits, self.is_lat, strict=True)):
-            left, right = 2 * node + 1, 2 * node + 2
-            bounds[left] = bounds[right] = bounds[node]
-            bounds[left, NORTH if is_lat else EAST] = split
-            bounds[right, SOUTH if is_lat else WEST] = split
-        return bounds
-
     def leaves(self, lat: Degrees, lon: Degrees) -> Int32:
         """Return the leaf of every point, `NOWHERE` for NaN."""
-        leaves: Int32 = _leaves(self, lat, lon)
+        leaves: Int32 = leaves_of(self, lat, lon)
         return leaves
 
 
@@ -80,23 +64,20 @@ def _extents(degrees: Degrees, first: Int64) -> Degrees:
 
 
 @njit(cache=True, nogil=True)
-def _leaves(cells: KdCells, lat: Degrees, lon: Degrees) -> Int32:
+def leaves_of(cells: KdCells, lat: Degrees, lon: Degrees) -> Int32:
+    """Return the leaf that holds each point, `NOWHERE` for NaN."""
+    splits, is_lat = cells.splits, cells.is_lat
+    nodes = np.zeros(len(lat), np.uint32)
+    # Level by level: a point waits for a split, and meanwhile others go on.
+    for _ in range(cells.levels):
+        for i in range(len(lat)):
+            node = np.uint64(nodes[i])
+            is_right = (lat[i] >= splits[node]) & (is_lat[node] == 1) | (lon[i] >= splits[node]) & (is_lat[node] == 0)
+            nodes[i] = np.uint32(2 * node + 1 + is_right)
     leaves = np.empty(len(lat), np.int32)
     for i in range(len(lat)):
-        leaves[i] = leaf_of(cells, lat[i], lon[i])
+        leaves[i] = NOWHERE if np.isnan(lat[i]) or np.isnan(lon[i]) else np.int64(nodes[i]) - len(splits)
     return leaves
-
-
-@njit(cache=True, nogil=True)
-def leaf_of(cells: KdCells, lat: float, lon: float) -> int:
-    """Return the leaf that holds a point, `NOWHERE` for NaN."""
-    if np.isnan(lat) or np.isnan(lon):
-        return NOWHERE
-    node = 0
-    for _ in range(cells.levels):
-        coordinate = lat if cells.is_lat[node] else lon
-        node = 2 * node + 1 + (coordinate >= cells.splits[node])
-    return node - len(cells.splits)
 
 
 @njit(cache=True, nogil=True)

@@ -9,10 +9,11 @@ import numpy as np
 from numba import njit
 
 from tidegate.csr import Csr, Int32
+from tidegate.index.box_words import point_word
 from tidegate.index.checks import NO_CHECKS, PostColumns, post_columns
 from tidegate.index.conjunctions import Verification, is_news
 from tidegate.index.places import Places, Search
-from tidegate.index.plots import point, read_lists
+from tidegate.index.plots import COUNT, ask_for, read_lists
 from tidegate.intrinsics import prefetch
 from tidegate.text.posts import Posts
 
@@ -45,7 +46,7 @@ class Resolution(NamedTuple):
     def queries(self, sets: Csr, posts: Posts, n_terms: int) -> tuple[Csr, int]:
         """Return for every post the distinct queries it satisfies, and how many conjunctions were looked at."""
         search = self.places.search(posts.terms, posts.lat, posts.lon)
-        all_direct = len(search.spans.starts) == 0 and bool(np.all(self.direct >= 0))
+        all_direct = len(search.lists) == 0 and bool(np.all(self.direct >= 0))
         held = np.zeros(0 if all_direct else n_terms, np.int32)
         reported = np.zeros(0 if all_direct else self.n_queries, np.int32)
         columns = post_columns(posts)
@@ -65,7 +66,7 @@ def _resolved(
     held: Int32,
     reported: Int32,
 ) -> Any:
-    found, spans, terms = sets.values, search.spans, posts.terms
+    found, plots, lists, terms = sets.values, search.plots, search.lists, posts.terms
     candidates = 0
     for i in range(len(found)):
         if i + _AHEAD < len(found):
@@ -74,8 +75,8 @@ def _resolved(
             candidates += 1
         else:
             candidates += conjunctions.offsets[found[i] + 1] - conjunctions.offsets[found[i]]
-    for i in range(len(spans.starts)):
-        candidates += spans.stops[i] - spans.starts[i] + spans.whole_stops[i] - spans.whole_starts[i]
+    for i in range(len(lists)):
+        candidates += lists[i] & COUNT
     offsets = np.zeros(len(sets.offsets), np.int64)
     queries = np.empty(candidates + 1, np.int32)
     end = 0
@@ -95,12 +96,16 @@ def _resolved(
                 if is_news(table, conjunctions.values[k], posts, row, held, reported):
                     queries[end] = table.query_of[conjunctions.values[k]]
                     end += 1
-        if len(spans.starts) > 0:
+        if len(lists) > 0:
             if not marked:
                 _mark(terms.values[first:last], held, row + 1)
-            at = point(posts.lat[row], search.lon[row])
-            near, _ = read_lists(search.plots, spans, first, last, at, held, row + 1, queries, end)
-            for i in range(end, near):
+            for i in range(first, last):
+                ask_for(plots.copies, lists, i)
+            point = point_word(plots.frame, posts.lat[row], search.lon[row])
+            found_near, _ = read_lists(
+                plots.copies, plots.more, lists, first, last, point, held, row + 1, queries[end:]
+            )
+            for i in range(end, end + found_near):
                 if is_news(table, queries[i], posts, row, held, reported):
                     queries[end] = table.query_of[queries[i]]
                     end += 1

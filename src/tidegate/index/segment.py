@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tidegate.errors import DamageError, StoreError
 
-FORMAT = 5
+FORMAT = 6
 _HEADER, _CHECKSUM = b"tidegate", b"tidegate.checksum"
 _MAGIC = b"ARROW1"
 # The checksum stands in the schema, which an Arrow file has at both ends, and counts as these zeros itself.
