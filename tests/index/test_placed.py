@@ -270,3 +270,28 @@ def test_a_term_that_has_grown_is_cut_anew_without_its_removed_entries() -> None
     found = index.match(asked([([0], (y + 0.25, x + 0.25)) for x, y in spread[1::2].tolist()]))
     assert set(found.sets.values.tolist()) == set(range(6_001, 8_000, 2))
     assert found.candidates < 100 * 1_000, "uncut, each of a thousand posts would read a thousand and more"
+
+
+def test_a_flat_grid_under_churn_is_swept_and_does_not_grow() -> None:
+    index, reference = FlatGrid(smallest_merge=50), PlacedBruteForce()
+    terms, lat, lon = objects(300, seed=1)
+    asking = searches(4_000, "q1", seed=2).placed
+    # Some of four terms and more as well, which are kept apart.
+    rows = [[*asking.sets.row(i).tolist(), *([3, 2, 1, 0] if i % 3 == 0 else [])] for i in range(asking.rows)]
+    asking = Placed(from_rows(rows), asking.boxes)
+    generator = np.random.default_rng(3)
+    alive, sizes, found = np.empty(0, np.int32), [], 0
+    for _ in range(60):
+        batch = asking.only(generator.choice(asking.rows, 400, replace=False))
+        numbers = index.add(batch)
+        reference.add(batch)
+        alive = generator.permutation(np.append(alive, numbers))
+        gone, alive = np.split(alive, [max(len(alive) - 2_000, 0)])
+        index.remove(gone)
+        reference.remove(gone)
+        ours, expected = (one.match(PlacedPosts(terms, lat, lon)).sets for one in (index, reference))
+        assert [sorted(ours.row(i).tolist()) for i in range(300)] == [expected.row(i).tolist() for i in range(300)]
+        found += len(expected.values)
+        sizes.append(index.nbytes)
+    assert found > 1_000
+    assert max(sizes[30:]) < 1.2 * max(sizes[10:30])

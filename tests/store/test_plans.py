@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from tests.route.test_place_map import two_cells
 from tests.store.stores import matched
 from tidegate.csr import from_rows
 from tidegate.errors import ConfigError, StoreError
@@ -88,3 +89,20 @@ def test_the_words_of_a_plan_that_nobody_follows_are_removed(store: Store) -> No
     assert list(store.beside.names("words")) == [second.words]
     assert first.words != second.words
     assert matched(store, "storm") == ["a"]
+
+
+def test_a_plan_by_places_needs_a_place_map_and_no_other_has_use_for_one(store: Store) -> None:
+    with pytest.raises(ConfigError, match="plan hybrid:4 needs a place map: learn one from posts"):
+        store.publish(Plan.parse("hybrid:4"), two_words())
+    with pytest.raises(ConfigError, match="plan salb:4 has no use for a place map"):
+        store.publish(Plan.parse("salb:4"), two_words(), two_cells())
+    with pytest.raises(ConfigError, match="plan grid:4 needs a word map"):
+        store.publish(Plan.parse("grid:4"), None, two_cells())
+    with pytest.raises(ConfigError, match="plan grid:8 with a word map for 4 matchers"):
+        store.publish(Plan.parse("grid:8"), two_words(), two_cells())
+    published = store.publish(Plan.parse("grid:4"), two_words(), two_cells())
+    assert published.places
+    store.files.path(published.places).unlink()
+    store.subscribe("ana", "storm in:(0,0,1,1)")
+    with pytest.raises(StoreError, match="the place map of plan grid:4, version 1, is gone: learn it anew"):
+        store.opener.cover(store.version, published)

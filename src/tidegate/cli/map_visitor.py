@@ -14,7 +14,7 @@ from tidegate.store.match_table import MatchTable
 from tidegate.store.store import Store
 from tidegate.workload import words
 
-_PLACE: Final = words.PLACES[2]
+_PLACE: Final = next(place for place in words.PLACES if place.name == "Paris")
 _QUERY: Final = "storm OR concert OR election OR pizza OR train"
 # Degrees from the middle of the town to the sides: half of its posts are beyond them.
 _REACH: Final = 0.12

@@ -43,7 +43,7 @@ from tidegate.text.posts import Posts, read_posts
 from tidegate.text.profile import Profile
 from tidegate.text.vocabulary import Vocabulary
 
-_KIND = "compiled"
+_KIND, _LAYOUT = "compiled", 2
 
 
 @dataclass(frozen=True)
@@ -196,12 +196,12 @@ class Compiled:
             **string_arrays("terms", self.terms),
             **string_arrays("surfaces", self.surfaces),
         }
-        write_segment(path, _KIND, arrays, {"n_terms": self.index.n_terms})
+        write_segment(path, _KIND, arrays, {"n_terms": self.index.n_terms}, layout=_LAYOUT)
 
     @classmethod
     def open(cls, path: Path | str, *, verify: bool = True) -> Self:
         """Map what was saved; nothing is copied. A torn, foreign or altered file is refused by name."""
-        arrays, numbers = read_segment(path, _KIND, verify=verify)
+        arrays, numbers = read_segment(path, _KIND, layout=_LAYOUT, verify=verify)
         about = json.loads(read_strings(arrays, "about")[0].as_py())
         profile = {**about["profile"], "stop_words": frozenset(about["profile"]["stop_words"])}
         of_index = {name.removeprefix("index."): a for name, a in arrays.items() if name.startswith("index.")}

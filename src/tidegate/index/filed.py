@@ -60,10 +60,15 @@ class Filed(NamedTuple):
 
 
 def roomy(array: NDArray[Any], used: int) -> NDArray[Any]:
-    """Return what is used of an array, with room: from NumPy, which asks for large pages, as a kernel does not."""
-    larger = np.empty(used + used // _ROOM_AT_FIRST, array.dtype)
+    """Return what is used of an array, with room."""
+    larger = room_like(array, used)
     larger[:used] = array[:used]
     return larger
+
+
+def room_like(array: NDArray[Any], used: int) -> NDArray[Any]:
+    """Return an array for so much and some more: from NumPy, which asks for large pages, as a kernel does not."""
+    return np.empty(used + used // _ROOM_AT_FIRST, array.dtype)
 
 
 @njit(cache=True, nogil=True)

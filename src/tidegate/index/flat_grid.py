@@ -1,7 +1,7 @@
 """The flat grid: flat arrays by rarest term, cut into cells that adapt to density. The index people use for places.
 
-Entries are added where they belong, and removed by clearing a bit. Everything is filed anew when it has grown by a
-share: that closes the gaps, forgets what was removed, and learns the cells of today.
+Entries are added where they belong, and removed by clearing a bit. When a share has been added, what was removed is
+swept out; everything is filed anew, in the cells of today, when there is much more or much less of it than there was.
 """
 
 from typing import Any, ClassVar, Final, NamedTuple
@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
+from tidegate.errors import ConfigError
 from tidegate.growth import with_room
 from tidegate.index.box_words import is_inside, point_word
 from tidegate.index.contract import Cursor, Matches
@@ -21,8 +22,12 @@ from tidegate.index.kd_cells import KdCells
 from tidegate.index.placed import Placed, PlacedIndex, PlacedPosts, checked
 from tidegate.index.plots import COUNT, Plots, ask_for, lists_of, read_lists
 from tidegate.index.register import Boxes, Register, ask_for_box, box_of, has_bit
+from tidegate.index.sweeping import swept
 
-_MERGE_SHARE: Final = 0.5
+_SWEPT_AFTER: Final = 0.1
+"""Of the entries there were, so many come before the next sweep."""
+_FITTING: Final = 2.0
+"""Cells fit up to so many times the entries that they were learned from, or so many times fewer."""
 _MARK: Final = np.uint8(1)
 _ONE: Final = np.uint64(1)
 
@@ -42,10 +47,11 @@ class FlatGrid(PlacedIndex):
     name: ClassVar[str] = "flat grid"
 
     _cells: KdCells
+    _learned_from: int
     _filed: Filed
 
     def __init__(self, smallest_merge: int = 1 << 12) -> None:
-        """Start empty. Up to `smallest_merge` additions are never the reason to file everything anew."""
+        """Start empty. Up to `smallest_merge` additions are never the reason to sweep, or to file everything anew."""
         self._smallest_merge = smallest_merge
         self._n_terms = 0
         self._held = np.zeros(0, np.uint8)
@@ -54,20 +60,37 @@ class FlatGrid(PlacedIndex):
         self.merge()
 
     def add(self, placed: Placed) -> Int32:
-        """File entries in the cells there are, or, if these are many, everything anew."""
+        """File entries in the cells there are; tidy up if they are many."""
         highest = checked(placed)
         register = self._register
         numbers = register.add(placed)
         self._n_terms = max(self._n_terms, highest + 1)
-        if register.added > max(self._smallest_merge, _MERGE_SHARE * register.settled):
-            self.merge()
-        elif placed.rows:
-            filed = self._filed.with_terms(self._n_terms)
-            filed, due = add_to(filed, self._cells, placed.sets, placed.boxes, numbers)
-            for term in due:
-                filed = recut(filed, self._cells, register.boxes, term)
-            self._filed = Filed(*filed)
+        try:
+            if register.living > max(self._smallest_merge, _FITTING * self._learned_from):
+                self.merge()
+            elif placed.rows:
+                self._file(placed, numbers)
+                if register.added > max(self._smallest_merge, _SWEPT_AFTER * register.settled):
+                    self._tidy()
+        except ConfigError:
+            # There is no room for all of them: none is there.
+            register.remove(numbers)
+            raise
         return numbers
+
+    def _file(self, placed: Placed, numbers: Int32) -> None:
+        filed = self._filed.with_terms(self._n_terms)
+        filed, due = add_to(filed, self._cells, placed.sets, placed.boxes, numbers)
+        for term in due:
+            filed = recut(filed, self._cells, self._register.boxes, term)
+        self._filed = Filed(*filed)
+
+    def _tidy(self) -> None:
+        if _FITTING * self._register.living < self._learned_from:
+            self.merge()
+        else:
+            self._register.rewritten()
+            self._filed = swept(self._filed, self._register.boxes.alive)
 
     def remove(self, entries: Any) -> None:
         """Bury entries; they are gone for good when their term is next cut, or everything filed anew."""
@@ -91,8 +114,9 @@ class FlatGrid(PlacedIndex):
     def merge(self) -> None:
         """File all living entries anew."""
         placed, numbers = self._register.rewritten()
-        self._cells = KdCells.learned(placed.boxes)
-        self._filed = filed_plots(placed, numbers, self._cells, self._n_terms)
+        cells = KdCells.learned(placed.boxes)
+        self._filed = filed_plots(placed, numbers, cells, self._n_terms)
+        self._cells, self._learned_from = cells, placed.rows
 
     @property
     def nbytes(self) -> int:

@@ -47,6 +47,7 @@ class Register:
         """Start empty."""
         self.numbered = 0
         """How many entries there ever were."""
+        self._removed = 0
         self._alive: Words = np.zeros(1, np.uint64)
         self._settle(Placed(Csr(np.zeros(1, np.int64), np.empty(0, np.int32)), np.empty((0, 4))), np.empty(0, np.int32))
 
@@ -59,6 +60,11 @@ class Register:
     def added(self) -> int:
         """How many entries came since."""
         return self.numbered - self._first
+
+    @property
+    def living(self) -> int:
+        """How many entries there are now."""
+        return self.numbered - self._removed
 
     @property
     def boxes(self) -> Boxes:
@@ -92,11 +98,12 @@ class Register:
     def remove(self, entries: Any) -> None:
         """Remove entries by number; none of them if one is not there, which is a `ConfigError`."""
         numbers = np.atleast_1d(np.asarray(entries, np.int64))
-        stranger = _buried(self._alive, self.numbered, numbers)
+        stranger, buried = _buried(self._alive, self.numbered, numbers)
         if stranger < len(numbers):
             raise ConfigError(
                 f"entry {numbers[stranger]} is not in the index: it was never added, or is already removed"
             )
+        self._removed += buried
 
     def rewritten(self) -> tuple[Placed, Int32]:
         """Forget what was removed; return all entries and their numbers, which rise."""
@@ -152,14 +159,16 @@ def _bear(alive: Words, first: int, last: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _buried(alive: Words, numbered: int, numbers: Int64) -> int:
-    """Clear the bits of entries, if all are alive; return the place of the first that is not, or their count."""
+def _buried(alive: Words, numbered: int, numbers: Int64) -> tuple[int, int]:
+    """Clear the bits of entries, if all are alive; return the place of the first that is not, and how many it were."""
     for i in range(len(numbers)):
         if not (0 <= numbers[i] < numbered and has_bit(alive, numbers[i])):
-            return i
+            return i, 0
+    buried = 0
     for number in numbers:
+        buried += has_bit(alive, number)  # it may be named twice
         alive[number // _WORD] &= ~(_ONE << (np.uint64(number) & _PLACE))
-    return len(numbers)
+    return len(numbers), buried
 
 
 @njit(cache=True, nogil=True)

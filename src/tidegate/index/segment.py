@@ -20,18 +20,24 @@ from numpy.typing import NDArray
 
 from tidegate.errors import DamageError, StoreError
 
-FORMAT = 6
+FORMAT = 5
 _HEADER, _CHECKSUM = b"tidegate", b"tidegate.checksum"
 _MAGIC = b"ARROW1"
 # The checksum stands in the schema, which an Arrow file has at both ends, and counts as these zeros itself.
 _MARK, _ZEROS = b"tidegate crc32 ", b"00000000"
 
 
-def write_segment(path: Path | str, kind: str, arrays: Mapping[str, NDArray[Any]], numbers: Mapping[str, int]) -> None:
-    """Write `arrays` and `numbers` under `kind`. The file appears whole or not at all."""
+def write_segment(
+    path: Path | str, kind: str, arrays: Mapping[str, NDArray[Any]], numbers: Mapping[str, int], *, layout: int = 1
+) -> None:
+    """Write `arrays` and `numbers` under `kind`. The file appears whole or not at all.
+
+    `layout` rises when the arrays of a kind come to mean something else; other kinds, of which some cannot be built
+    anew, have nothing to do with that.
+    """
     path = Path(path)
     shapes = {name: array.shape for name, array in arrays.items()}
-    header = json.dumps({"kind": kind, "format": FORMAT, "numbers": dict(numbers), "shapes": shapes})
+    header = json.dumps({"kind": kind, "format": FORMAT, "layout": layout, "numbers": dict(numbers), "shapes": shapes})
     columns = [_column(array) for array in arrays.values()]
     fields = [pa.field(name, column.type, nullable=False) for name, column in zip(arrays, columns, strict=True)]
     schema = pa.schema(fields, metadata={_HEADER: header, _CHECKSUM: _MARK + _ZEROS})
@@ -54,11 +60,13 @@ def write_segment(path: Path | str, kind: str, arrays: Mapping[str, NDArray[Any]
             scratch.unlink()
 
 
-def read_segment(path: Path | str, kind: str, *, verify: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
+def read_segment(
+    path: Path | str, kind: str, *, layout: int = 1, verify: bool = True
+) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
     """Map the segment of this `kind` at `path`; return its arrays (read-only views) and its numbers.
 
-    A file that is missing, torn, foreign, altered, of another kind or format is a `DamageError` that names it. Without
-    `verify`, which reads every byte once, an altered file is trusted.
+    A file that is missing, torn, foreign, altered, of another kind, format or layout is a `DamageError` that names it.
+    Without `verify`, which reads every byte once, an altered file is trusted.
     """
     if verify:
         _verify(path)
@@ -78,6 +86,8 @@ def read_segment(path: Path | str, kind: str, *, verify: bool = True) -> tuple[d
         raise DamageError(f"{path}: segment format {header['format']}, this version reads {FORMAT}; build it anew")
     if header["kind"] != kind:
         raise DamageError(f"{path}: a segment of kind {header['kind']!r}, not {kind!r}")
+    if header.get("layout", 1) != layout:
+        raise DamageError(f"{path}: {kind} in layout {header.get('layout', 1)}, not {layout}; build it anew")
     arrays = {name: _array(batch.column(name)).reshape(shape) for name, shape in header["shapes"].items()}
     return arrays, header["numbers"]
 

@@ -58,7 +58,9 @@ def readjusted(current: Learned, sample: Sample, evidence: Evidence) -> Learned:
     adjusted = adjusted_places(plan, places, sample, evidence)
     local = Learned(plan, words, forecast(plan, words, evidence, adjusted), adjusted)
     anew = learned(plan, sample, evidence)
-    return anew if is_worth_it(1 / local.forecast.throughput, 1 / anew.forecast.throughput) else local
+    if local.forecast.fits == anew.forecast.fits:
+        return anew if is_worth_it(1 / local.forecast.throughput, 1 / anew.forecast.throughput) else local
+    return best([local, anew])
 
 
 def alternatives(sample: Sample, evidence: Evidence) -> Iterator[Learned]:

@@ -1,6 +1,7 @@
 """Learning a place map: the partitionings by words and places, of a sample of posts and of subscriptions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,7 +42,9 @@ def learn_places(plan: Plan, sample: Sample, evidence: Evidence) -> PlaceMap:
     wanted = _checked(plan, sample, evidence)
     terms = _terms(sample, wanted)
     workload = _workload(sample, wanted, terms, evidence)
-    return PlaceMap.of(PARTITIONINGS[plan.kind](workload, plan.matchers, costs=_prices(evidence)), terms)
+    grid = PARTITIONINGS[plan.kind](workload, plan.matchers, costs=_prices(evidence))
+    # Routers hear whatever the partitioning was planned for.
+    return PlaceMap.of(replace(grid, hears=True), terms)
 
 
 def adjusted_places(plan: Plan, current: PlaceMap, sample: Sample, evidence: Evidence) -> PlaceMap:
@@ -59,7 +62,7 @@ def adjusted_places(plan: Plan, current: PlaceMap, sample: Sample, evidence: Evi
 def _checked(plan: Plan, sample: Sample, evidence: Evidence) -> list[Conjunction]:
     """Return some of the conjunctions that want a place, or refuse to learn of places that there are not."""
     if sample.points is None:
-        raise ConfigError(f"plan {plan} goes by places, and no post has one: name the columns with --lat and --lon")
+        raise ConfigError(f"plan {plan} goes by places, and no post has one: name the columns they are in")
     wanted = _placed(evidence)
     if not wanted:
         raise ConfigError(f"plan {plan} goes by places, and no subscription wants one: learn another plan")
@@ -71,7 +74,10 @@ def _placed(evidence: Evidence) -> list[Conjunction]:
 
 
 def _prices(evidence: Evidence) -> Costs:
-    """The prices of Definition 1; updates cost a matcher nothing here, as segments are compiled elsewhere."""
+    """The prices of Definition 1: a visit as measured here, checks as fitted once and for all.
+
+    Updates cost a matcher nothing, as segments are compiled elsewhere.
+    """
     return Costs(c2=evidence.costs.visit + evidence.costs.read, c3=0.0, c4=0.0)
 
 

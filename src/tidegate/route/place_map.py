@@ -72,7 +72,7 @@ class PlaceMap:
             "maps": grid.maps.ravel(),
             **string_arrays("words", self.words),
         }
-        write_segment(path, _KIND, arrays, {"columns": grid.columns, "rows": grid.rows, "matchers": grid.matchers})
+        write_segment(path, _KIND, arrays, _numbers(grid))
 
     @classmethod
     def open(cls, path: Path | str, *, verify: bool = True) -> Self:
@@ -87,7 +87,7 @@ class PlaceMap:
             numbers["matchers"],
             len(words),
             arrays["where"],
-            arrays["maps"].reshape(-1, len(words)) if len(words) else arrays["maps"].reshape(0, 0),
+            arrays["maps"].reshape(numbers["maps"], len(words)),
         )
         return cls(grid, words)
 
@@ -99,3 +99,7 @@ class PlaceMap:
     @cached_property
     def _rows(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.words.to_pylist())}
+
+
+def _numbers(grid: GridT) -> dict[str, int]:
+    return {"columns": grid.columns, "rows": grid.rows, "matchers": grid.matchers, "maps": len(grid.maps)}

@@ -69,6 +69,10 @@ class Plan:
             raise ConfigError(f"plan version {self.version!r}: versions are whole numbers from 0 on")
         if self.placement not in PLACEMENTS:
             raise ConfigError(f"no placement is called {self.placement!r}: choose one of {', '.join(PLACEMENTS)}")
+        if not isinstance(self.after, int) or self.after < 0 or (self.after and self.after >= self.version):
+            raise ConfigError(
+                f"plan version {self.version} after {self.after!r}: give the version of an older plan, or 0"
+            )
         if not isinstance(self.head, int) or self.head < 0 or (self.head and self.kind not in WITH_HEAD):
             with_head = " and ".join(WITH_HEAD)
             raise ConfigError(f"plan {self.kind} with a head of {self.head!r} words: {with_head} have one, from 0 on")
@@ -126,16 +130,16 @@ class Plan:
         return self.learned
 
     def with_version(self, version: int) -> Self:
-        """Return the same plan under another version."""
-        return replace(self, version=version)
+        """Return the same plan under another version, by which everything is compiled anew."""
+        return replace(self, version=version, after=0)
 
     def taking_over_from(self, newest: Self) -> Self:
-        """Return the same plan, which takes over gradually from the newest so far, if it can.
+        """Return the same plan as the next version, which takes over gradually from the newest so far, if it can.
 
         Both must partition, and the older one must not need more matchers; posts must carry their visits.
         """
         can = newest.partitions and self.makes_copies and newest.matchers <= self.matchers
-        return replace(self, after=newest.version if can else 0)
+        return replace(self, version=newest.version + 1, after=newest.version if can else 0)
 
     def with_files(self, words: str = "", places: str = "") -> Self:
         """Return the same plan with its word map and its place map in files of these names."""

@@ -30,7 +30,7 @@ from tidegate.text.posts import Degrees, read_posts
 from tidegate.text.profile import Profile
 from tidegate.text.vocabulary import Vocabulary
 
-_KIND = "router"
+_KIND, _LAYOUT = "router", 2
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Router:
         """Route posts that were read into the ids of `keys` already; `points` are their latitudes and longitudes."""
         posts_hashed = np.zeros(terms.rows, np.uint64) if hashes is None else hashes
         cells = np.full(terms.rows, -1, np.int32)
-        if points is not None and len(self.spots):
+        if points is not None and self.spots.size:
             lat, lon = points
             cells = self.spots.lattice.cells_of(lat, normal_longitudes(lat, lon))
         offsets, matchers, keys, subscriptions = _visits(
@@ -131,12 +131,12 @@ class Router:
             **string_arrays("profile", strings([json.dumps(profile)])),
             **string_arrays("keys", self.keys),
         }
-        write_segment(path, _KIND, arrays, {"matchers": self.matchers})
+        write_segment(path, _KIND, arrays, {"matchers": self.matchers}, layout=_LAYOUT)
 
     @classmethod
     def open(cls, path: Path | str, *, verify: bool = True) -> Self:
         """Map what was saved; nothing is copied. A torn, foreign or altered file is refused by name."""
-        arrays, numbers = read_segment(path, _KIND, verify=verify)
+        arrays, numbers = read_segment(path, _KIND, layout=_LAYOUT, verify=verify)
         profile = json.loads(read_strings(arrays, "profile")[0].as_py())
         profile["stop_words"] = frozenset(profile["stop_words"])
         keys = read_strings(arrays, "keys")

@@ -75,8 +75,9 @@ class Spots(NamedTuple):
         _fill(spots, cells, keys, matchers, weights)
         return spots
 
-    def __len__(self) -> int:
-        """Return how many places the table has: 0 if there are no spots."""
+    @property
+    def size(self) -> int:
+        """How many places the table has: 0 if there are no spots."""
         return len(self.matchers)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -37,9 +37,13 @@ class Visits:
 
     def lists(self) -> pa.ListArray:
         """By post: its matchers, as they travel with it; null if they are one at most, as nobody else is to know."""
-        offsets, values = self.matchers
-        single = np.append(np.diff(offsets) <= 1, False)
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32(), mask=single), pa.array(values, pa.int16()))
+        lengths = np.diff(self.matchers.offsets)
+        several = lengths > 1
+        offsets = offsets_of(np.where(several, lengths, 0))
+        values = self.matchers.values[np.repeat(several, lengths)]
+        return pa.ListArray.from_arrays(
+            pa.array(offsets, pa.int32()), pa.array(values, pa.int16()), mask=pa.array(~several)
+        )
 
     def only(self, wanted: Int64) -> "Visits":
         """Return the visits of these numbers, rising."""
@@ -48,7 +52,7 @@ class Visits:
         return Visits(kept, self.keys[wanted], self.subscriptions[wanted])
 
 
-def visited(lists: pa.ListArray) -> Csr:
+def unpacked(lists: pa.ListArray) -> Csr:
     """Return the matchers of posts that have travelled with `Visits.lists`; a row for each, empty where it is null."""
     lengths = lists.value_lengths().fill_null(0).to_numpy()
     return Csr(offsets_of(lengths), lists.flatten().to_numpy().astype(np.int32))

@@ -3,6 +3,7 @@
 Words are counted and posts drawn by Spark; what is learned from is a sample that fits the driver.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
@@ -13,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.csr import Csr, offsets_of
-from tidegate.errors import ConfigError
+from tidegate.errors import ConfigError, StoreError
 from tidegate.index.asked import Asked
 from tidegate.index.strings import strings
 from tidegate.route.costs import Cluster, Costs, measured_matching
@@ -44,6 +45,7 @@ _VISITS = 100_000
 _GRAPH_WORDS = 50_000
 
 Say = Callable[[str], None]
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,11 @@ def _evidence(sample: Sample, store: Store, lesson: Lesson, visit_us: float) -> 
 
 
 def _readjusted(newest: Plan, store: Store, sample: Sample, evidence: Evidence) -> Learned:
-    words, places = word_map(store.files, newest), place_map(store.files, newest)
+    try:
+        words, places = word_map(store.files, newest), place_map(store.files, newest)
+    except StoreError as error:
+        _log.warning("there is nothing to adjust, the plan is learned anew: %s", error)
+        return learned(newest, sample, evidence)
     return readjusted(Learned(newest, words, forecast(newest, words, evidence, places), places), sample, evidence)
 
 

@@ -121,6 +121,8 @@ class Relearning:
         """Look for drift; what is shed, or done while another plan is on its way, says nothing of it."""
         if self._schedule.decay is None or not plan.learned or counts.shed or self._is_learning:
             return
+        if not self._store.follows(plan):
+            return  # older subscriptions still live by the plan before, whose decay must not be the measure of this one
         if self._watched is None or self._watched[0] != plan.version:
             self._watched = (plan.version, Drift(plan.matchers, self._schedule.decay, self._schedule.training))
             self._due = False

@@ -20,7 +20,7 @@ from tidegate.route.hot_words import post_hashes
 from tidegate.route.placement import HEAD
 from tidegate.route.plan import Plan
 from tidegate.route.shedding import Shedding
-from tidegate.route.visits import Visits, visited
+from tidegate.route.visits import Visits, unpacked
 from tidegate.spark.columns import MATCHER, VISITS, Columns, Shape
 from tidegate.spark.counts import Counts, count_row
 from tidegate.spark.receive import Receiver
@@ -170,7 +170,7 @@ def partition_matching(task: Task) -> Callable[[Batches], Batches]:
             numbers = visits & MATCHER_MASK
             for matcher in np.unique(numbers).tolist():
                 seen = posts.filter(pa.array(numbers == matcher))
-                every = visited(seen.column(VISITS)) if task.plan.makes_copies else None
+                every = unpacked(seen.column(VISITS)) if task.plan.makes_copies else None
                 parts = standing(matcher).match(seen, every, **task.columns.read)
                 yield from _match(seen, parts, task, schema, Counts(), matcher)
 
@@ -269,13 +269,13 @@ def _rows(posts: pa.RecordBatch, found: Named | None, task: Task, schema: pa.Sch
 def _visits(posts: pa.RecordBatch, visits: Visits, fingerprint: int, schema: pa.Schema) -> Batches:
     """One row for every visit, in batches of a bounded size however many visits a post makes."""
     rows, matchers = visits.post_of, packed(fingerprint, visits.matchers.values)
-    every = visits.lists()
+    every = visits.lists() if VISITS in schema.names else None
     for begin in range(0, len(rows), _OUTPUT_VISITS):
         end = begin + _OUTPUT_VISITS
         visiting = posts.take(pa.array(rows[begin:end]))
         ways = pa.array(matchers[begin:end], pa.int32())
         columns = {**dict(zip(posts.schema.names, visiting.columns, strict=True)), MATCHER: ways}
-        if VISITS in schema.names:
+        if every is not None:
             columns[VISITS] = every.take(pa.array(rows[begin:end]))
         yield _batch_of(columns, visiting.num_rows, schema)
 

@@ -2,8 +2,8 @@
 
 A micro-batch pins a version; its cover says what to map. A cover is made from an earlier one by adding a level for what
 was subscribed since, and marking in the older levels what was changed or removed. Levels grow geometrically, so a
-subscription is compiled a few times at most before it reaches the main level. Levels of two plans may stand side by
-side: the subscriptions from before a plan live by the one it takes over from until they are compiled anew.
+subscription is compiled a few times at most before it reaches the main level. Levels of several plans may stand side
+by side: the subscriptions from before a plan live by the one it takes over from until they are compiled anew.
 
 Once published a cover does not change: a post that was routed by one must not be matched by another.
 """
@@ -140,7 +140,7 @@ def _main(name: str, table: Table, files: Files, version: int, plan: Plan) -> Co
 
 
 def _made(name: str, table: Table, files: Files, version: int, plan: Plan, segments: Segments) -> Cover:
-    earlier = latest(table, files, version, plan) or _taken_over(table, files, version, plan)
+    earlier = start_of(table, files, version, plan)
     if earlier is None:
         return _main(name, table, files, version, plan)
     changed = table.changes(earlier.version, version, ["removed"])
@@ -162,14 +162,14 @@ def _made(name: str, table: Table, files: Files, version: int, plan: Plan, segme
     return Cover(name, version, plan.version, tuple(levels), dead, gone)
 
 
-def _taken_over(table: Table, files: Files, version: int, plan: Plan) -> Cover | None:
-    """The cover of the plan before, if the older subscriptions live on by that one until upkeep compiles them anew."""
+def start_of(table: Table, files: Files, version: int, plan: Plan) -> Cover | None:
+    """The cover that one of `version` is made from: the latest of its plan, or of the one that it takes over from."""
     plans = Plans(files.location, files)
-    while plan.after:
+    found = latest(table, files, version, plan)
+    while found is None and plan.after:
         plan = plans.at(plan.after)
-        if found := latest(table, files, version, plan):
-            return found
-    return None
+        found = latest(table, files, version, plan)
+    return found
 
 
 def _mark_dead(dead: dict[str, Int32], level: Level, ids: pa.LargeStringArray, opened_at: dict[int, Compiled]) -> int:
@@ -187,7 +187,7 @@ def _mark_dead(dead: dict[str, Int32], level: Level, ids: pa.LargeStringArray, o
 
 
 def latest(table: Table, files: Files, version: int, plan: Plan) -> Cover | None:
-    """The cover that one of `version` starts from: the latest, or that of a compaction with a newer main level."""
+    """The latest cover of a plan up to `version`, or that of a compaction with a newer main level."""
     folded = table.folded_to(version)
     known = [one for one in known_covers(files) if one.plan == plan.version and folded <= one.version <= version]
     best = _first_sound(files, reversed(known))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from itertools import pairwise
 
-from tidegate.store.cover import Cover, Known, cover_name, known_covers, latest, opened
+from tidegate.store.cover import Cover, Known, cover_name, known_covers, opened, start_of
 from tidegate.store.pins import Pin
 from tidegate.store.store import Store
 
@@ -20,7 +20,7 @@ def needed_covers(store: Store, pins: Iterable[Pin], grace_s: float) -> list[Cov
         known_covers(store.files), time.time() - grace_s
     )
     covers = [opened(store.files, name) for name in names]
-    covers += [latest(store.table, store.files, pin.store, store.plans.at(pin.plan)) for pin in pins]
+    covers += [start_of(store.table, store.files, pin.store, store.plans.at(pin.plan)) for pin in pins]
     return [cover for cover in covers if cover is not None]
 
 

@@ -53,9 +53,7 @@ class Plans:
             self._files.create(plan.places, places.save)
         while True:
             newest = self.newest()
-            numbered = plan.with_version(newest.version + 1)
-            if gradually:
-                numbered = numbered.taking_over_from(newest)
+            numbered = plan.taking_over_from(newest) if gradually else plan.with_version(newest.version + 1)
             if self._location.create(_name(numbered.version), numbered.to_json().encode()):
                 return numbered
 

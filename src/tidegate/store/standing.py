@@ -123,6 +123,7 @@ class Opener:
         self._duties: OrderedDict[str, Duty | None] = OrderedDict()
         self._routers: OrderedDict[str, Router] = OrderedDict()
         self._readings: OrderedDict[int, _Readings] = OrderedDict()
+        self._most_matchers = 1
 
     def standing(self, version: int, plan: Plan, matcher: int = 0) -> Standing:
         """The subscriptions of a matcher at a version."""
@@ -145,6 +146,7 @@ class Opener:
 
     def cover(self, version: int, plan: Plan) -> Cover:
         """The cover of a version."""
+        self._most_matchers = max(self._most_matchers, plan.matchers)
         return _kept(
             self._covers,
             (version, plan.version),
@@ -155,7 +157,7 @@ class Opener:
         name = level.segment(matcher)
         compiled = self._segment(level, matcher)
         view = readings.view(level, name, compiled.terms, compiled.surfaces)
-        duty = self._duty(level, matcher, compiled) if plan.partitions and matcher != HEAD else None
+        duty = self._duty(level, matcher, compiled) if plan.makes_copies and matcher != HEAD else None
         return Held(compiled, view, _alive(len(compiled), cover.dead.get(name)), duty)
 
     def _duty(self, level: Level, matcher: int, compiled: Compiled) -> Duty | None:
@@ -163,7 +165,7 @@ class Opener:
             self._duties,
             level.segment(matcher),
             lambda: self._router(level).copies.duty(matcher, compiled.canonical),
-            _KEPT + 4 * len(level.matchers),
+            _KEPT + 4 * self._most_matchers,
         )
 
     def _reading(self, cover: Cover) -> "_Readings":
@@ -183,7 +185,7 @@ class Opener:
             self._segments,
             level.segment(matcher),
             lambda: open_segment(self.table, self.files, level, matcher),
-            _KEPT + 4 * len(level.matchers),
+            _KEPT + 4 * self._most_matchers,
         )
 
     def _router(self, level: Level) -> Router:

@@ -21,6 +21,7 @@ from tidegate.route.plan import Plan
 from tidegate.route.shedding import By
 from tidegate.route.word_map import WordMap
 from tidegate.store.checking import checked_query, subscription_errors
+from tidegate.store.cover import start_of
 from tidegate.store.expiry import Expiry
 from tidegate.store.files import Files
 from tidegate.store.group_commit import GroupCommit
@@ -191,6 +192,11 @@ class Store:
         to them; else the next batch waits until all are compiled.
         """
         return self.plans.publish(plan, words, places, gradually=gradually)
+
+    def follows(self, plan: Plan) -> bool:
+        """Whether the subscriptions of the newest version live by a plan, and not still by one it takes over from."""
+        cover = start_of(self.table, self.files, self.version, plan)
+        return cover is not None and all(level.plan == plan.version for level in cover.levels)
 
     def _commit(self, changes: list[pa.Table]) -> int:
         last = {change.column("id")[0].as_py(): change for change in changes}

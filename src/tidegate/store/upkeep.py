@@ -18,6 +18,7 @@ from tidegate.store.cover import Cover, compact, cover_at, latest
 from tidegate.store.lease import Lease
 from tidegate.store.leftovers import leftovers, needed_covers
 from tidegate.store.pins import Pin
+from tidegate.store.schema import CHANGE
 from tidegate.store.store import Store
 from tidegate.store.table import File
 
@@ -103,7 +104,11 @@ class Upkeep:
         is_small = start.tail_rows <= max(self.policy.tail_rows, main.rows / 4)
         if is_small and main.plan == plan.version and not self._is_old(start, version):
             return 0
-        return compact(self._store.table, self._store.files, version, plan).rows
+        compiled = compact(self._store.table, self._store.files, version, plan).rows
+        if main.plan != plan.version:
+            # A version without a change: what is pinned to it finds the new level, where this one's cover has the old.
+            self._store.table.append(CHANGE.empty_table().drop_columns(["version"]))
+        return compiled
 
     def merge_files(self) -> int:
         """Merge the small files of the table into one, if there are many; return how many they were."""

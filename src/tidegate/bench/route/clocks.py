@@ -27,7 +27,7 @@ from tidegate.route.hot_words import post_hashes
 from tidegate.route.placement import HEAD, place
 from tidegate.route.plan import Plan
 from tidegate.route.router import Router
-from tidegate.route.visits import Visits, visited
+from tidegate.route.visits import Visits, unpacked
 from tidegate.route.word_map import WordMap
 from tidegate.text.analyzer import Analyzer
 
@@ -209,7 +209,7 @@ class _Run:
 def _match(segment: Segment, reading: CommonReading, posts: pa.RecordBatch) -> Found:
     found = segment.compiled.match_read(segment.view(reading.read(posts)), posts)
     if segment.duty is not None:
-        found = replace(found, queries=segment.duty.answered(found.queries, visited(posts.column(_VISITS))))
+        found = replace(found, queries=segment.duty.answered(found.queries, unpacked(posts.column(_VISITS))))
     found.subscriptions  # noqa: B018  (asked for here: it belongs to the matcher's time)
     return found
 

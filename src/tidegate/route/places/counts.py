@@ -7,9 +7,8 @@ import numpy as np
 from tidegate.csr import Int32, Int64
 from tidegate.index.placed import Placed, PlacedPosts
 from tidegate.route.places.grid_t import GridT
-from tidegate.route.places.heard import rarest
+from tidegate.route.places.heard import KEY_BITS, rarest
 
-_TERM_BITS = 31
 _BYTES_A_BOX = 32
 _BYTES_A_TERM = 4
 
@@ -55,14 +54,14 @@ class Counts(NamedTuple):
     @property
     def keys(self) -> Int64:
         """Cells and terms as one number each, rising."""
-        return self.cells.astype(np.int64) << _TERM_BITS | self.terms
+        return self.cells.astype(np.int64) << KEY_BITS | self.terms
 
 
 def filings(grid: GridT, placed: Placed) -> tuple[Int64, Int64]:
     """Return each conjunction once for every cell under its box, rising; and that cell and its term as one number."""
     under = grid.cells_under(placed.boxes)
     conjunctions = np.repeat(np.arange(placed.rows), np.diff(under.offsets))
-    return conjunctions, under.values.astype(np.int64) << _TERM_BITS | rarest(placed.sets)[conjunctions]
+    return conjunctions, under.values.astype(np.int64) << KEY_BITS | rarest(placed.sets)[conjunctions]
 
 
 def counted(grid: GridT, posts: PlacedPosts, placed: Placed) -> Counts:
@@ -73,15 +72,15 @@ def counted(grid: GridT, posts: PlacedPosts, placed: Placed) -> Counts:
 
     cell_of = grid.cells_of(posts.lat, posts.lon)
     writers = np.repeat(np.arange(posts.terms.rows), np.diff(posts.terms.offsets))
-    read = cell_of[writers].astype(np.int64) << _TERM_BITS | posts.terms.values
+    read = cell_of[writers].astype(np.int64) << KEY_BITS | posts.terms.values
     place = np.searchsorted(keys, read)
     hit = np.searchsorted(keys, read, side="right") > place
     # A post may repeat a term; it counts once.
     readers, visited = np.divmod(np.unique(writers[hit] * len(keys) + place[hit]), max(len(keys), 1))
     visitors = np.unique(readers) if grid.hears else np.flatnonzero(cell_of >= 0)
     return Counts(
-        (keys >> _TERM_BITS).astype(np.int32),
-        (keys & (2**_TERM_BITS - 1)).astype(np.int32),
+        (keys >> KEY_BITS).astype(np.int32),
+        (keys & (2**KEY_BITS - 1)).astype(np.int32),
         np.bincount(key_of, minlength=len(keys)),
         np.bincount(key_of, sizes[entries], len(keys)).astype(np.int64),
         np.bincount(visited, minlength=len(keys)),

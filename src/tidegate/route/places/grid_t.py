@@ -1,4 +1,4 @@
-"""The gridᵗ: a plan of who matches what where, as routers read it (PS²Stream, §IV-C).
+"""The gridᵗ: a plan of who matches what where, as the routers of PS²Stream read it (§IV-C).
 
 Each cell belongs to one matcher, or is shared out by text: a term map then says which matcher has the conjunctions
 filed under each term (H₁). Cells of one leaf of a kdᵗ-tree share their term map.
