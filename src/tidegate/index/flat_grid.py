@@ -24,7 +24,7 @@ from tidegate.index.plots import COUNT, Plots, ask_for, lists_of, read_lists
 from tidegate.index.register import Boxes, Register, ask_for_box, box_of, has_bit
 from tidegate.index.sweeping import swept
 
-_SWEPT_AFTER: Final = 0.1
+_SWEPT_AFTER: Final = 0.5
 """Of the entries there were, so many come before the next sweep."""
 _FITTING: Final = 2.0
 """Cells fit up to so many times the entries that they were learned from, or so many times fewer."""

@@ -196,7 +196,7 @@ class Store:
     def follows(self, plan: Plan) -> bool:
         """Whether the subscriptions of the newest version live by a plan, and not still by one it takes over from."""
         cover = start_of(self.table, self.files, self.version, plan)
-        return cover is not None and all(level.plan == plan.version for level in cover.levels)
+        return cover is None or all(level.plan == plan.version for level in cover.levels)
 
     def _commit(self, changes: list[pa.Table]) -> int:
         last = {change.column("id")[0].as_py(): change for change in changes}
