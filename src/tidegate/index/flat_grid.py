@@ -1,7 +1,8 @@
 """The flat grid: flat arrays by rarest term, cut into cells that adapt to density. The index people use for places.
 
-Entries are added where they belong, and removed by clearing a bit. When a share has been added, what was removed is
-swept out; everything is filed anew, in the cells of today, when there is much more or much less of it than there was.
+Entries are added where they belong, and removed by clearing a bit. A list that is full drops what was removed before it
+gets more room; what is left of that is swept out when as many were added as there were. Everything is filed anew, in
+the cells of today, when there is much more or much less of it than there was.
 """
 
 from typing import Any, ClassVar, Final, NamedTuple
@@ -24,8 +25,8 @@ from tidegate.index.plots import COUNT, Plots, ask_for, lists_of, read_lists
 from tidegate.index.register import Boxes, Register, ask_for_box, box_of, has_bit
 from tidegate.index.sweeping import swept
 
-_SWEPT_AFTER: Final = 0.5
-"""Of the entries there were, so many come before the next sweep."""
+_SWEPT_AFTER: Final = 1.0
+"""As many entries as there were, times this, come before the next sweep: most of what is gone was dropped by then."""
 _FITTING: Final = 2.0
 """Cells fit up to so many times the entries that they were learned from, or so many times fewer."""
 _MARK: Final = np.uint8(1)
@@ -80,7 +81,7 @@ class FlatGrid(PlacedIndex):
 
     def _file(self, placed: Placed, numbers: Int32) -> None:
         filed = self._filed.with_terms(self._n_terms)
-        filed, due = add_to(filed, self._cells, placed.sets, placed.boxes, numbers)
+        filed, due = add_to(filed, self._cells, placed.sets, placed.boxes, numbers, self._register.boxes.alive)
         for term in due:
             filed = recut(filed, self._cells, self._register.boxes, term)
         self._filed = Filed(*filed)

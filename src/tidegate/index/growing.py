@@ -17,13 +17,16 @@ from tidegate.intrinsics import prefetch
 
 _AHEAD: Final = 8
 _USUAL_COPIES: Final = 8
-_ONE: Final = np.uint64(1)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 _WHOSE: Final = np.uint64(0xFFFF_FFFF)
 
 
 @njit(cache=True, nogil=True)
-def add_to(filed: Filed, cells: KdCells, sets: Csr, boxes: Degrees, whose: Int32) -> Any:
-    """File rows, each of which is somebody's, in the lists there are; return the plots, and the terms that are due."""
+def add_to(filed: Filed, cells: KdCells, sets: Csr, boxes: Degrees, whose: Int32, alive: Words) -> Any:
+    """File rows, each of which is somebody's, in the lists there are; return the plots, and the terms that are due.
+
+    `alive` has a bit by number: lists that are full lose what is gone before they get more room.
+    """
     rarest, copies = rarest_of(sets), np.empty((len(whose), 2), np.uint64)
     filed = with_more(filed, room_for_more(sets))
     due, n_due = np.empty(len(rarest), np.int32), 0
@@ -63,12 +66,12 @@ def add_to(filed: Filed, cells: KdCells, sets: Csr, boxes: Degrees, whose: Int32
             depth += left
             stack[depth] = 2 * node + 2
             depth += right
-    return _appended(filed, target[:count], row_of, copies), due[:n_due]
+    return _appended(filed, target[:count], row_of, copies, alive), due[:n_due]
 
 
 @njit(cache=True, nogil=True)
-def _appended(filed: Filed, target: Int64, row_of: Int32, words: Words) -> Filed:
-    """Append copies to lists, each of which moves to a larger block first if its own is full."""
+def _appended(filed: Filed, target: Int64, row_of: Int32, words: Words, alive: Words) -> Filed:
+    """Append copies to lists; one whose block is full is tidied first, and moves to another if that is too little."""
     vacant = filed.vacant
     roots, cells, copies, used = filed.plots.roots, filed.plots.cells, filed.plots.copies, filed.used
     for i in range(len(target)):
@@ -77,21 +80,23 @@ def _appended(filed: Filed, target: Int64, row_of: Int32, words: Words) -> Filed
             prefetch(copies, 2 * (start + count))
         start, count = _list_at(roots, cells, target[i])
         if is_full(count):
+            before, count = count, _tidied(copies, start, count, alive)
             block = block_of(count + 1)
-            moved = vacant[kind_of(block)]
-            if moved == NO_BLOCK:
-                moved = used[COPIES]
-                used[COPIES] += block
-                if 2 * used[COPIES] > len(copies):
-                    copies = with_room(copies, 2 * used[COPIES])
-            else:
-                vacant[kind_of(block)] = np.int64(copies[2 * moved])
-            if count > 0:
+            if block != before:
+                moved = vacant[kind_of(block)]
+                if moved == NO_BLOCK:
+                    moved = used[COPIES]
+                    used[COPIES] += block
+                    if 2 * used[COPIES] > len(copies):
+                        copies = with_room(copies, 2 * used[COPIES])
+                else:
+                    vacant[kind_of(block)] = np.int64(copies[2 * moved])
                 for word in range(np.uint64(2 * count)):
                     copies[np.uint64(2 * moved) + word] = copies[np.uint64(2 * start) + word]
-                copies[2 * start] = np.uint64(vacant[kind_of(count)])
-                vacant[kind_of(count)] = start
-            start = moved
+                if before > 0:
+                    copies[2 * start] = np.uint64(vacant[kind_of(before)])
+                    vacant[kind_of(before)] = start
+                start = moved
         end = np.uint64(2 * (start + count))
         copies[end], copies[end + _ONE] = words[row_of[i], 0], words[row_of[i], 1]
         if target[i] >= 0:
@@ -99,6 +104,17 @@ def _appended(filed: Filed, target: Int64, row_of: Int32, words: Words) -> Filed
         else:
             roots[-1 - target[i]] = (start << START) | (count + 1)
     return Filed(Plots(filed.plots.frame, roots, cells, copies, filed.plots.more), used, filed.due, vacant)
+
+
+@njit(cache=True, nogil=True)
+def _tidied(copies: Words, start: int, count: int, alive: Words) -> Any:
+    """Move the living copies of a list to its front; return how many they are."""
+    kept = np.uint64(start)
+    for copy in range(np.uint64(start), np.uint64(start + count)):
+        box, second = copies[_TWO * copy], copies[_TWO * copy + _ONE]
+        copies[_TWO * kept], copies[_TWO * kept + _ONE] = box, second
+        kept += np.uint64(has_bit(alive, second & _WHOSE))
+    return np.int64(kept) - start
 
 
 @njit(cache=True, nogil=True)

@@ -17,8 +17,8 @@ class Sizes:
     """Of generated posts; the first is that of the summary."""
     queries: int = 1_000_000
     """In the memory of one core."""
-    tuples: int = 6_600_000
-    """One core's; so many that ours sweeps out what was removed, which it does after half as many again were added."""
+    tuples: int = 13_000_000
+    """One core's; so many that ours sweeps once, which it does when as many were added as there were."""
     core_rounds: int = 1
     held: tuple[int, ...] = (10_000_000,)
     """Numbers of Q1 queries whose memory is measured."""
@@ -52,7 +52,7 @@ SIZES: Final[dict[Scale, Sizes]] = {
     "paper": Sizes(),
     "max": Sizes(
         queries=5_000_000,
-        tuples=33_000_000,
+        tuples=65_000_000,
         shared_queries=2_000_000,
         learned_posts=100_000,
         learned_queries=100_000,
