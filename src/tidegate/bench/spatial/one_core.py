@@ -15,6 +15,7 @@ from tidegate.bench.spatial.stream import Batch, Stream
 from tidegate.bench.spatial.world import World
 from tidegate.csr import Csr, Int64
 from tidegate.errors import TidegateError
+from tidegate.index.flat_grid import FlatGrid
 from tidegate.index.placed import PlacedIndex, PlacedPosts
 from tidegate.index.placed_brute_force import PlacedBruteForce
 
@@ -113,6 +114,8 @@ def pairs(matches: Csr) -> Int64:
 def report_one_core(report: Report, world: World, sizes: Sizes, seed: int) -> Iterator[str]:
     """Measure all three kinds of queries; yield what comes next."""
     rows = []
+    yield "one core, compiling"
+    _warm_up(world, seed)
     for kind in KINDS:
         yield f"one core, {kind}"
         stream = Stream.draw(world, kind, sizes.queries, sizes.tuples, BATCH, seed)
@@ -130,6 +133,17 @@ def report_one_core(report: Report, world: World, sizes: Sizes, seed: int) -> It
         f"Best of {sizes.core_rounds} rounds. Indexes took turns and agreed on every batch; brute force, on "
         f"{_CHECKED} posts. The slowest batch is one in which arrays grew or parts were merged, where there was one.",
     )
+
+
+def _warm_up(world: World, seed: int) -> None:
+    """Let every kernel be compiled before a clock runs: each index lives through a little of everything."""
+    stream = Stream.draw(world, "q1", 500, 6_000, BATCH, seed)
+    core_runs(stream, world)
+    index = FlatGrid(smallest_merge=0)
+    stream.fill(index)
+    for batch in stream.batches:
+        index.remove(batch.removed)
+        index.add(stream.placed(batch.added))
 
 
 def brute_force_answers(stream: Stream, rows: Int64, posts: PlacedPosts) -> Int64:
