@@ -80,6 +80,14 @@ def test_a_winner_waits_for_its_window_alone_wherever_that_is_computed(way: Way)
     assert run.latencies(0, posts) == pytest.approx([19 * 4.0 + 5 * 0.1] * 10)
 
 
+def test_windows_across_chunks_wait_for_the_guard_of_the_second_not_for_its_end() -> None:
+    posts, feeds = falling(400, Windows(1, 20, 1), [23])
+    late = simulated(Chain(4), posts, feeds, Setting("B-CHUNK"), Links(lambda: 0.0)).latencies(0, posts)
+    assert min(late) == 19 * 4.0
+    # The second of the last twenty waits for the first of a guard, which is told when the guard is complete.
+    assert max(late) == 19 * 4.0 + 19 * 4.0
+
+
 def test_links_that_cannot_keep_up_delay_ever_more_what_is_sent_to_everyone_but_not_what_is_sent_once() -> None:
     # Of twenty feeds, 0.43 × 20 publications are due every four seconds: 2.15 a second.
     late, posts = ran("CHUNK", feeds=20, rate=1.0)

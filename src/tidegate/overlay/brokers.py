@@ -167,5 +167,7 @@ class ChunkBrokers(Brokers):
             elif isinstance(message, End):
                 assert chunk is not None
                 self.deliver(feed, reading.end(message.chunk, chunk))
+            elif message.role == "left":
+                self.deliver(feed, reading.start(message.chunk, message.event))
             elif message.role == "top":
                 self.deliver(feed, reading.win(message.chunk, message.event, message.rank))
