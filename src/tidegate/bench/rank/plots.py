@@ -19,9 +19,9 @@ _PANELS: Final = (
     Panel("Figure 9:", "Figure 9: followers by rank, Facebook-like", "rank", "Facebook-like", log="xy"),
     Panel("Figure 9:", "Figure 9: followers by rank, Twitter-like", "rank", "Twitter-like", log="xy"),
     *(
-        Panel(f"Figure 10, {graph}:", f"Figure 10, {graph}: {measure}", "subscribers", measure)
+        Panel(f"Figure 10, {graph}:", f"Figure 10, {graph}: {measure}", "subscribers", measure, "chunks")
         for graph in ("Facebook-like", "Twitter-like")
-        for measure in ("source, % less", "synchronised, source", "cores, % less")
+        for measure in ("source, % less", "cores, % less")
     ),
 )
 

@@ -31,8 +31,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
     "small": Sizes(
         (50, 100, 200, 500, 1_000),
         posts=1_000,
-        late=(50, 100, 200, 500),
-        late_posts=300,
+        late=(50, 200, 500),
+        late_posts=200,
         publishers=(1, 2, 4, 8),
         users=1_000,
         social_subscribers=(100, 250, 500, 1_000),
