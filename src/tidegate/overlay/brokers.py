@@ -22,6 +22,7 @@ class Brokers:
     def __init__(self, chain: Chain, posts: Posts, feeds: Sequence[Feed], setting: Setting, network: Network) -> None:
         """Start with nothing published."""
         self.chain, self.posts, self.feeds, self.setting, self.network = chain, posts, feeds, setting, network
+        self._events: dict[tuple[int, int], Event] = {}
         self.delivered: list[dict[int, float]] = [{} for _ in feeds]
         """By feed, when which posts were delivered."""
         self.streams = streams_of(feeds, cover=setting.cover)
@@ -55,6 +56,14 @@ class Brokers:
         """Return the feeds that are served by a stream and read at an edge broker."""
         return self._readers[stream, edge]
 
+    def event(self, post: int, feed: Feed) -> Event:
+        """Return a post as a feed sees it."""
+        # Asked for at every hop: made once for all feeds that score alike.
+        name = post, id(feed.scores)
+        if name not in self._events:
+            self._events[name] = feed.event(post, self.posts)
+        return self._events[name]
+
     def deliver(self, feed: int, events: Iterable[Event]) -> None:
         """Let a subscriber have events."""
         for event in events:
@@ -80,7 +89,7 @@ class EventBrokers(Brokers):
     def _arrive(self, post: int, source: int, broker: int) -> None:
         for stream in self.matching[post]:
             for feed in self.readers(stream, broker):
-                self.deliver(feed, self._reading[feed].receive(self.feeds[feed].event(post, self.posts)))
+                self.deliver(feed, self._reading[feed].receive(self.event(post, self.feeds[feed])))
         self._send(post, source, broker)
 
 
@@ -109,7 +118,7 @@ class ChunkBrokers(Brokers):
         """Let a post arise at its source."""
         for number in self.matching[post]:
             chunker, model = self._chunkers[source, number], self.streams[number].model
-            messages = list(chunker.receive(model.event(post, self.posts)))
+            messages = list(chunker.receive(self.event(post, model)))
             position, shift = int(self.posts.positions[post]), model.windows.shift
             is_due = post == self._last[source, number] or self.setting.borders.is_due(chunker.length, position, shift)
             if chunker.can_finish and is_due:
@@ -151,10 +160,10 @@ class ChunkBrokers(Brokers):
         """Return what was told with the score that its own stream gives: a link may have carried it for another."""
         model = self.streams[int(told.feed)].model
         if isinstance(told, Notice):
-            event = model.event(int(told.id), self.posts)
+            event = self.event(int(told.id), model)
             return Part(told.feed, told.chunk, "top", event, told.rank, is_news=False)
         if isinstance(told, Part):
-            return told._replace(event=model.event(int(told.event.id), self.posts))
+            return told._replace(event=self.event(int(told.event.id), model))
         return told
 
     def _read(self, message: Message, edge: int) -> None:

@@ -38,6 +38,10 @@ class Posts:
         """The sources, each once."""
         return [int(source) for source in np.unique(self.sources)]
 
+    def of(self, source: int, some: Int64) -> Int64:
+        """Return those of some posts that arise at a source."""
+        return some if self.used == [source] else some[self.sources[some] == source]
+
 
 @dataclass(frozen=True)
 class Feed:
@@ -56,12 +60,11 @@ class Feed:
 
     def in_step(self, posts: Posts) -> "Feed":
         """Return the feed without what, of each source, is left over at the end of a run and in no chunk yet."""
-        sources = posts.sources[self.matched]
-        kept = np.zeros(len(sources), np.bool_)
-        for source in posts.used:
-            own = np.flatnonzero(sources == source)
-            kept[own[: len(own) - len(own) % self.windows.shift]] = True
-        return self if kept.all() else replace(self, matched=self.matched[kept])
+        by_source = [posts.of(source, self.matched) for source in posts.used]
+        kept = [own[: len(own) - len(own) % self.windows.shift] for own in by_source]
+        if sum(map(len, kept)) == len(self.matched):
+            return self
+        return replace(self, matched=np.sort(np.concatenate(kept)))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from tidegate.csr import Int64
@@ -44,7 +43,7 @@ def winners(ranks: Int64, windows: Windows, starts: Int64) -> Flags:
     """Return which events are among the best of some window that begins at one of `starts`."""
     won = np.zeros(len(ranks), np.bool_)
     if len(starts):
-        rows = sliding_window_view(ranks, windows.width)[starts]
+        rows = ranks[starts[:, None] + np.arange(windows.width)]
         best = np.argpartition(rows, windows.k - 1, axis=1)[:, : windows.k]
         won[(starts[:, None] + best).ravel()] = True
     return won

@@ -56,20 +56,12 @@ def counted(chain: Chain, posts: Posts, feeds: Sequence[Feed], setting: Setting)
     traffic.delivered = sum(
         int(winners(rank, feed.windows, starts_of(len(rank), feed.windows)).sum())
         for feed in feeds
-        for rank in (ranks[id(feed.scores)][own] for own in _by_source(feed.matched, posts))
+        for rank in (ranks[id(feed.scores)][posts.of(source, feed.matched)] for source in posts.used)
     )
     streams = streams_of(feeds, cover=setting.cover)
     for source in posts.used:
         _Source(chain, posts, source, traffic).count(streams, ranks, setting)
     return traffic
-
-
-def _by_source(matched: Int64, posts: Posts) -> Iterator[Int64]:
-    if len(posts.used) == 1:
-        yield matched
-        return
-    for source in posts.used:
-        yield matched[posts.sources[matched] == source]
 
 
 class _Source:
@@ -85,7 +77,7 @@ class _Source:
 
     def count(self, streams: Sequence[Stream], ranks: dict[int, Int64], setting: Setting) -> None:
         for stream in streams:
-            own = stream.model.matched[self._posts.sources[stream.model.matched] == self._source]
+            own = self._posts.of(self._source, stream.model.matched)
             if not len(own):
                 continue
             positions = self._posts.positions[own]

@@ -14,6 +14,7 @@ from tidegate.overlay.borders import Borders, CommonStretches, EveryCount
 from tidegate.overlay.chain import Chain
 from tidegate.overlay.feeds import Feed, Posts
 from tidegate.overlay.limits import limits
+from tidegate.overlay.needs import chunk_ends
 from tidegate.overlay.setting import Setting
 from tidegate.overlay.traffic import Traffic, counted
 from tidegate.rank.windows import Windows
@@ -66,12 +67,19 @@ class Society:
         return replace(self, posts=published, feeds=feeds)
 
     def synchronised(self, period: float) -> CommonStretches:
-        """Return common stretches, the period in mean chunks, but a whole number of them in the run.
+        """Return common stretches, the period in mean chunks, by which chunks are no longer in the mean than by count.
 
-        With a part of a period at its end, chunks would be fewer, or more.
+        A run is finite: it has a whole number of periods, and stretches are a little longer if chunks would be fewer.
         """
-        posts = len(self.posts.times)
-        return CommonStretches(COUNT, posts // max(round(posts / (period * self.mean_chunk)), 1))
+        posts, by_count = len(self.posts.times), self._chunks(_BY_COUNT)
+        length = posts // max(round(posts / (period * self.mean_chunk)), 1)
+        rules = (CommonStretches(count, length) for count in range(COUNT, 0, -1))
+        return next(rule for rule in rules if rule.count == 1 or self._chunks(rule) >= by_count)
+
+    def _chunks(self, borders: Borders) -> int:
+        shift = WINDOWS.shift
+        streams = [feed.matched[: len(feed.matched) // shift * shift] for feed in self.feeds]
+        return sum(len(chunk_ends(positions, shift, borders)) for positions in streams if len(positions))
 
     def on(self, brokers: int, subscribers: int) -> "Placed":
         """Put the source at one end of a chain, and the first feeds at the other edges."""
