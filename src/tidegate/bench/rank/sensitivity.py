@@ -18,6 +18,12 @@ _READERS: Final = 4
 """Where delays are simulated message by message, and posts are many."""
 _CHUNKS: Final = 3
 """That every source fills, where there are several."""
+_PARAMETERS: Final = (
+    *((k, 20, 100) for k in (1, 2, 5)),
+    *((1, width, 100) for width in (10, 50)),
+    *((1, 20, count) for count in (40, 200, 400)),
+)
+"""k, W and C."""
 _PAPER_SHIFT: Final = {1: 1.0, 20: 0.43}
 _PAPER_ZIPF: Final = {100: 0.83}
 
@@ -59,16 +65,7 @@ def report_shift(report: Report, sizes: Sizes, seed: int) -> None:
 def report_parameters(report: Report, sizes: Sizes, seed: int) -> None:
     """Report k, W and C, beside what they come to by counting."""
     rows: list[Row] = []
-    for k, width, count in [
-        (1, 20, 100),
-        (2, 20, 100),
-        (5, 20, 100),
-        (1, 10, 100),
-        (1, 50, 100),
-        (1, 20, 200),
-        (1, 20, 400),
-        (1, 20, 40),
-    ]:
+    for k, width, count in _PARAMETERS:
         scene = Scene.draw(_SUBSCRIBERS, sizes.posts // count * count, seed, windows=Windows(k, width, width))
         rows.append(
             {
@@ -122,8 +119,8 @@ def report_scoring(report: Report, sizes: Sizes, seed: int) -> None:
         "Figure 7: scoring",
         rows,
         note="Zipfian: a global score up to 100, and what a subscriber adds, by a Zipf law of exponent 2; the paper "
-        "tells neither. At the cores, the paper's are constant, with 50 subscribers "
-        "at an edge; ours have as many only at 1,000",
+        "tells neither. At the cores, the paper's are constant, with 50 subscribers at an edge; ours have as many only "
+        "at 1,000",
     )
 
 
@@ -132,7 +129,7 @@ def report_publishers(report: Report, sizes: Sizes, seed: int) -> None:
     rows: list[Row] = []
     for publishers in sizes.publishers:
         for placement, sources in {"clustered": 1, "uniform": publishers}.items():
-            posts = _CHUNKS * COUNT * max(sources, 1)
+            posts = _CHUNKS * COUNT * sources
             scene = Scene.draw(_READERS, posts, seed, sources=sources)
             late = scene.simulated(Setting("B-CHUNK")).latencies(_READERS - 1, scene.posts)
             rows.append(

@@ -171,9 +171,9 @@ def _saving(n: int, chunks: str, placed: Placed, traffic: Traffic) -> Row:
 
 
 def report_synchronised(report: Report, society: Society, sizes: Sizes) -> None:
-    """Report what synchronised chunks cost and bring by their period, and what could be had at all."""
+    """Report what synchronised chunks cost and bring by their period, and what theory allows."""
     placed = society.on(sizes.brokers[0], max(sizes.social_subscribers))
-    rules: dict[str, Borders] = {"every 100 events": _BY_COUNT}
+    rules: dict[str, Borders] = {f"every {COUNT} events": _BY_COUNT}
     rules |= {f"common stretches, {period:g}": society.synchronised(period) for period in sizes.periods}
     rows: list[Row] = []
     for name, borders in rules.items():
@@ -191,13 +191,18 @@ def report_synchronised(report: Report, society: Society, sizes: Sizes) -> None:
             }
         )
     allowed = limits(placed.posts, placed.feeds, COUNT)
+    for name, share in (
+        ("in stretches, the limit of ever longer periods", allowed.long_stretches),
+        ("anywhere, at most", allowed.any_borders),
+        ("never: all but winners", allowed.winners_alone),
+    ):
+        rows.append(dict.fromkeys(rows[0]) | {"chunks end": name, "source, % less": 100 * share})
     report.section(
         f"Synchronised chunks, {society.name}: {max(sizes.social_subscribers):,} subscribers",
         rows,
-        note="periods in mean chunks. What theory allows at the source: "
-        f"{100 * allowed.winners_alone:.1f} % less if no chunk ever ended (all others win somewhere); at most "
-        f"{100 * allowed.any_borders:.1f} % with chunks of {COUNT} events in the mean, wherever they end; "
-        f"{100 * allowed.long_stretches:.1f} % is what common stretches come near to as their period grows",
+        note="periods in mean chunks; stretches are so long that the mean chunk is no longer than by count. Below, "
+        f"what theory allows with {COUNT} events a chunk in the mean. Every chunk has one window of guards at least, "
+        "which is what chunks of one window each, in stretches, come to: between these, hardly a post is a guard",
     )
 
 
