@@ -35,6 +35,7 @@ bench: $(STAMP) java ## every benchmark at SCALE (small, paper or max); JSON and
 	$(BIN)/tidegate bench shed --scale $(SCALE) --json out/shed-$(SCALE).json --plot out/shed-$(SCALE).png
 	$(BIN)/tidegate bench spatial --scale $(SCALE) --json out/spatial-$(SCALE).json --plot out/spatial-$(SCALE).png
 	$(BIN)/tidegate bench adjust --scale $(SCALE) --json out/adjust-$(SCALE).json --plot out/adjust-$(SCALE).png
+	$(BIN)/tidegate bench rank --scale $(SCALE) --json out/rank-$(SCALE).json --plot out/rank-$(SCALE).png
 
 services: ## fetch Spark's Kafka connector, and Maven for it
 	@scripts/kafka jars > /dev/null

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.bench import adjust, drift, index, pipeline, route, shed, spatial, text
+from tidegate.bench import adjust, drift, index, pipeline, rank, route, shed, spatial, text
 from tidegate.bench.report import Report, scale_named
 from tidegate.bench.stored import check_stored
 from tidegate.errors import ConfigError
+from tidegate.workload.follows import check_graph
 
 Run = Callable[..., Report]
-"""Called with a scale, a seed, and a file of posts or None; and with `plans` if it takes them."""
+"""Called with a scale, a seed, and a file of posts or None; and with `plans` or a `graph` if it takes them."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Bench:
     needs: tuple[str, ...] = ()
     """Modules of the extra `bench` that it imports."""
     takes_plans: bool = False
+    takes_graph: bool = False
 
 
 BENCHES = {
@@ -38,6 +40,7 @@ BENCHES = {
     "shed": Bench(shed.run, shed.plot),
     "spatial": Bench(spatial.run, spatial.plot, shows_progress=True),
     "adjust": Bench(adjust.run, adjust.plot, shows_progress=True),
+    "rank": Bench(rank.run, rank.plot, shows_progress=True, takes_graph=True),
 }
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -52,6 +55,7 @@ def run_bench(
     plot_path: Path | None = None,
     posts: Path | None = None,
     plans: tuple[str, ...] = (),
+    graph: Path | None = None,
 ) -> Report:
     """Run the benchmark called `name`, print its tables, and write what was asked for."""
     if name not in BENCHES:
@@ -61,12 +65,17 @@ def run_bench(
     _check_paths(name, bench, json_path, plot_path, posts)
     if plans and not bench.takes_plans:
         raise ConfigError(f"benchmark {name!r} does not choose between plans: leave --plan out")
+    if graph is not None:
+        if not bench.takes_graph:
+            raise ConfigError(f"benchmark {name!r} has no use for who follows whom: leave --graph out")
+        check_graph(graph)
     needed = (*bench.needs, *(("matplotlib",) if plot_path else ()))
     missing = [module for module in needed if find_spec(module) is None]
     if missing:
         raise ConfigError(f"benchmark {name!r} needs {', '.join(missing)}: pip install 'tidegate[bench]'")
     with nullcontext() if bench.shows_progress else Console(stderr=True).status(f"benchmark {name}, scale {scale}"):
-        report = bench.run(size, seed, posts, **({"plans": plans} if plans else {}))
+        given = ({"plans": plans} if plans else {}) | ({"graph": graph} if graph else {})
+        report = bench.run(size, seed, posts, **given)
     report.show(console)
     if json_path is not None:
         report.write_json(json_path)

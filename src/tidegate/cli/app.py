@@ -71,7 +71,7 @@ def explain(
 @app.command()
 def bench(
     name: Annotated[
-        str, typer.Argument(help="Which benchmark: text, index, pipeline, route, drift, shed, spatial or adjust.")
+        str, typer.Argument(help="Which benchmark: text, index, pipeline, route, drift, shed, spatial, adjust or rank.")
     ],
     scale: Annotated[str, typer.Option(help="small (within a minute), paper or max.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything generated.")] = 1,
@@ -84,6 +84,9 @@ def bench(
     plan: Annotated[
         str | None, typer.Option(help="Kinds of plans to run on Spark (pipeline), as in: hash,salb,headtail.")
     ] = None,
+    graph: Annotated[
+        Path | None, typer.Option(help="A real follow graph (rank; Parquet: src follows dst), thinned and run besides.")
+    ] = None,
 ) -> None:
     """Run a benchmark: the papers' figures beside ours, answers checked while they are timed."""
     from tidegate.bench.registry import run_bench
@@ -91,7 +94,7 @@ def bench(
     # Tables have many columns: only a terminal is a reason to squeeze them.
     console = Console(width=None if sys.stdout.isatty() else 160)
     plans = () if plan is None else tuple(kind.strip() for kind in plan.split(","))
-    run_bench(console, name, scale, seed, json_path=json, plot_path=plot, posts=posts, plans=plans)
+    run_bench(console, name, scale, seed, json_path=json, plot_path=plot, posts=posts, plans=plans, graph=graph)
 
 
 @app.command()
