@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tidegate.errors import ConfigError
 from tidegate.rank import score
-from tidegate.rank.ranking import Most, Ranking, TimeWindows, ranking_of
+from tidegate.rank.ranking import Most, Ranking, TimeWindows, checked_ranking, ranking_of
 from tidegate.rank.score import register_score
 from tidegate.rank.windows import Windows
 from tidegate.store.checking import ranking_errors
@@ -58,7 +58,6 @@ def test_a_ranking_says_everything_or_nothing() -> None:
         ({"score": {"near:(1,2)": 1, "near:(1.0,2)": 2}}, r"score 'near:\(1.0,2\)' is there twice"),
         ({"score": "near:(91,0)"}, r"score 'near:\(91,0\)' is no place on Earth: write near:\(lat,lon\)"),
         ({"score": "near:home"}, "score 'near:home' is no place on Earth"),
-        ({"score": "function:fresh"}, r"score function 'fresh' is not registered: register it first \(known: none\)"),
         ({"diverse": 1}, "diverse is 1: give true or false"),
         ({"feed": "yes"}, "feed is 'yes': give true or false"),
         ({"most": 20}, "most is 20: give a bound as in {'posts': 20, 'per': '1d'}"),
@@ -78,8 +77,11 @@ def test_a_field_is_refused_where_the_fields_of_posts_are_known() -> None:
 
 
 def test_a_function_can_be_asked_for_once_it_is_registered() -> None:
+    text = '{"score": "function:fresh"}'
+    with pytest.raises(ConfigError, match=r"function 'fresh' is not registered: register it first \(known: none\)"):
+        checked_ranking(text)
     register_score("fresh", lambda posts: posts.column("age"))
-    assert Ranking.parse({"score": "function:fresh"}).score.value == "function:fresh"
+    assert checked_ranking(text).score.value == "function:fresh"
     with pytest.raises(ConfigError, match="cannot be called 'a b'"):
         register_score("a b", len)
 

@@ -49,7 +49,7 @@ def feeds(draw: st.DrawFn, kinds: st.SearchStrategy[Windows | TimeWindows]) -> F
     return ranking, events, [author for _, _, author in rows]
 
 
-def columns(parts: Sequence[Sequence[Event]]) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
+def columns(parts: Sequence[Sequence[Event]]) -> tuple[np.ndarray, ...]:
     """The best-first order of the events of feeds, their feeds, their times, and where each feed begins."""
     events = [event for part in parts for event in part]
     score, time = np.array([e.score for e in events], float), np.array([int(e.time) for e in events], np.int64)
@@ -62,7 +62,7 @@ def rankings_of(some: Sequence[Feed]) -> Asked:
     return asked([ranking for ranking, _, _ in some], np.arange(len(some)))
 
 
-def authors_of(some: Sequence[Feed]) -> np.ndarray:  # type: ignore[type-arg]
+def authors_of(some: Sequence[Feed]) -> np.ndarray:
     return np.array([author for _, _, authors in some for author in authors], np.int64)
 
 
@@ -150,8 +150,8 @@ def test_windows_by_count_are_complete_from_what_slices_send(some: list[Feed], d
 def completed(
     some: list[Feed],
     known: list[list[int]],
-    before: np.ndarray,  # type: ignore[type-arg]
-    after: np.ndarray,  # type: ignore[type-arg]
+    before: np.ndarray,
+    after: np.ndarray,
 ) -> list[tuple[int, int, int, Event]]:
     """What a feed delivers as it grows, when it holds no more than the windows still open need."""
     by = rankings_of(some)

@@ -105,6 +105,13 @@ def ranking_of(text: str) -> Ranking:
     return Ranking.parse(given)
 
 
+def checked_ranking(text: str) -> Ranking:
+    """Return the ranking that a subscription asks for, or raise `ConfigError`: also for functions nobody registered."""
+    ranking = ranking_of(text)
+    ranking.score.check_functions()
+    return ranking
+
+
 def _windows(given: Mapping[str, Any]) -> Windows | TimeWindows:
     k = _whole("k", given.get("k", K))
     window = given.get("window", WINDOW)

@@ -84,6 +84,14 @@ class Score:
             parts[part] = float(weight)
         return cls(tuple(sorted(parts.items())))
 
+    def check_functions(self) -> None:
+        """Refuse functions that are not registered in this process; whoever computes scores may know others."""
+        for part, _ in self.parts:
+            if part.kind == "function" and part.name not in _functions:
+                known = ", ".join(sorted(_functions)) or "none"
+                problem = f"score function {part.name!r:.80} is not registered"
+                raise ConfigError(f"{problem}: register it first (known: {known})")
+
     @property
     def value(self) -> str | dict[str, float]:
         """What `parse` reads, in one form for all that mean the same."""
@@ -108,9 +116,6 @@ def _part(text: str, fields: Collection[str] | None) -> Part:
             raise ConfigError(f"score field {argument!r:.80} is unknown: posts have {', '.join(sorted(fields))}")
         return Part(kind, argument)
     if kind == "function" and argument:
-        if argument not in _functions:
-            known = ", ".join(sorted(_functions)) or "none"
-            raise ConfigError(f"score function {argument!r:.80} is not registered: register it first (known: {known})")
         return Part(kind, argument)
     if kind == "near":
         return _near(text, argument)

@@ -38,7 +38,7 @@ def _needed_by_count(ranked: Int64, place: Int64, author: Int64, offsets: Int64,
     for f in range(len(by.k)):
         longest = max(longest, offsets[f + 1] - offsets[f])
     before, after = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    best = np.empty(max(1, np.max(by.k)), np.int64)
+    best = np.empty(np.max(by.k), np.int64)
     for f in range(len(by.k)):
         if by.timed[f]:
             continue

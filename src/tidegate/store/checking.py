@@ -13,7 +13,7 @@ from tidegate.index.strings import strings
 from tidegate.query.conjunction import Query
 from tidegate.query.parse import parse
 from tidegate.query.syntax import Group, syntax_tree
-from tidegate.rank.ranking import ranking_of
+from tidegate.rank.ranking import checked_ranking
 from tidegate.store.schema import beyond_calendar, whole_query
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.utf8 import is_utf8, mended
@@ -67,7 +67,7 @@ def ranking_errors(rankings: Iterable[str | None]) -> dict[int, ConfigError]:
     wrong: dict[int, ConfigError] = {}
     for number, text in enumerate(texts.dictionary.to_pylist()):
         try:
-            ranking_of(text)
+            checked_ranking(text)
         except ConfigError as error:
             wrong[number] = error
     numbers = texts.indices.fill_null(-1).to_numpy()
