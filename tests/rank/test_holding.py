@@ -151,6 +151,9 @@ def test_what_cannot_be_ranked_is_set_aside_and_the_rest_is_ranked() -> None:
     nobody = table([good[0]._replace(id="new")]).set_column(1, "time", pa.nulls(1, SCHEMA.types[1]))
     found = sliced(pa.concat_tables([matches, nobody]), np.zeros(7, np.int64), Slicing(COLUMNS))
     assert len(found.sent.feed) == 4
+    early = sliced(matches, np.zeros(6, np.int64), Slicing(COLUMNS), latest=1_000)
+    assert (len(early.sent.feed), early.newest) == (2, 1_000)
+    assert early.aside.column("reason").to_pylist()[:2] == ["the post is from the future"] * 2
     assert [(row["id"], row["reason"]) for row in found.aside.to_pylist()] == [
         ("000", "ranking is '{': give a JSON object"),
         ("001", "posts have no column 'shares', which its score needs"),

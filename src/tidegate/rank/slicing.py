@@ -65,10 +65,11 @@ class Sliced(NamedTuple):
             yield number, bundle(self.feeds.take(pa.array(own)), local, self.posts)
 
 
-def sliced(matches: pa.Table, bucket: Int64, how: Slicing) -> Sliced:
+def sliced(matches: pa.Table, bucket: Int64, how: Slicing, latest: int | None = None) -> Sliced:
     """Return what a slice sends on, to the bucket given for each of its matches (the same for all of a subscriber).
 
-    The order of a feed is that of its matches here; a post that a feed has twice counts once, where it is first.
+    The order of a feed is that of its matches here; a post that a feed has twice counts once, where it is first. Posts
+    with a time after `latest` are set aside: one of them would end the windows of all feeds.
     """
     post, first = numbered(id_texts(matches, how.columns))
     posts = matches.drop_columns([one.name for one in NAME]).take(pa.array(first))
@@ -79,6 +80,8 @@ def sliced(matches: pa.Table, bucket: Int64, how: Slicing) -> Sliced:
         aside.put(ranking == number, problem)
     aside.put(_is_null(posts.column(how.columns.id))[post], "the post has no id")
     aside.put(_is_null(posts.column(how.columns.time))[post], "the post has no time")
+    if latest is not None:
+        aside.put((when > latest)[post], "the post is from the future")
     rest = aside.rest
     found = scored(posts, when, post[rest], ranking[rest], [one.score for one in rankings], how.functions, how.scores)
     for number, problem in enumerate(found.reasons):

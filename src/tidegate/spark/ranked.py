@@ -66,6 +66,8 @@ class RankSettings:
     """Of subscribers. What is held of a bucket is written anew whenever it changes; fixed once a stream has begun."""
     delay: str = "10m"
     """How long windows of time wait for posts that are late."""
+    ahead: str = "1h"
+    """How far a post may be ahead of the clock: it is set aside if it is further, as it would end all windows."""
     idle: str | None = "30d"
     """After so long without a post, by the times of posts, a feed is forgotten and would begin anew; None: never."""
     slice_rows: int = 1 << 18
@@ -91,7 +93,7 @@ def ranked(matches: DataFrame, settings: RankSettings = RankSettings()) -> DataF
     sent = (
         matches.where(F.col("ranking").isNotNull())
         .withColumn(worker.BUCKET, bucket)
-        .mapInArrow(worker.slicing(slicing, settings.slice_rows), worker.SENT)
+        .mapInArrow(worker.slicing(slicing, settings.slice_rows, duration("ahead", settings.ahead)), worker.SENT)
         .observe(SLICED, *(F.sum(name).alias(name) for name in worker.SLICE_COUNTS))
     )
     delay = duration("delay", settings.delay) // MICROSECONDS["ms"]

@@ -1,5 +1,6 @@
 """What runs in a Python worker when matches are ranked: slicing, holding, and unpacking what is delivered."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -47,14 +48,18 @@ _SLICES = 1 << 32
 _US_IN_MS = 1_000
 
 
-def slicing(how: Slicing, rows: int) -> Callable[[Batches], Batches]:
-    """Return the function that sends on what windows need of the matches of a partition, `rows` of them at a time."""
+def slicing(how: Slicing, rows: int, ahead: int) -> Callable[[Batches], Batches]:
+    """Return the function that sends on what windows need of the matches of a partition, `rows` of them at a time.
+
+    Posts may be `ahead` of the clock by so many microseconds.
+    """
 
     def slice_(batches: Batches) -> Batches:
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
         for number, matches in enumerate(_gathered(batches, rows)):
-            yield from _sent(matches, partition * _SLICES + number, how)
+            latest = time.time_ns() // 1_000 + ahead
+            yield from _sent(matches, partition * _SLICES + number, how, latest)
 
     return slice_
 
@@ -150,9 +155,9 @@ def _gathered(batches: Batches, rows: int) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def _sent(matches: pa.Table, number: int, how: Slicing) -> Batches:
+def _sent(matches: pa.Table, number: int, how: Slicing, latest: int) -> Batches:
     bucket = matches.column(BUCKET).to_numpy()
-    found = sliced(matches.drop_columns([BUCKET]), bucket, how)
+    found = sliced(matches.drop_columns([BUCKET]), bucket, how, latest)
     size = 0
     for name, bundle in found.bundles():
         data = bundle.to_bytes()
