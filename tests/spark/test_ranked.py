@@ -3,6 +3,7 @@
 import os
 import random
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ SCHEMA = pa.schema(
 def _provider(spark: SparkSession) -> Iterator[None]:
     for name, value in PROVIDER.items():
         spark.conf.set(name, value)
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
     yield
+    spark.conf.set("spark.sql.session.timeZone", zone)
     for name in PROVIDER:
         spark.conf.unset(name)
 
@@ -132,34 +135,26 @@ def test_feeds_deliver_what_all_matches_in_one_place_would_across_restarts(spark
     assert delivered(batches, DELAY) != delivered(batches, 100 * MINUTE), "some posts are late"
 
 
-def test_slices_shuffle_less_and_deliver_the_same(spark: SparkSession, tmp_path: Path) -> None:
+def test_slices_shuffle_less_and_deliver_the_same_in_any_time_zone(spark: SparkSession, tmp_path: Path) -> None:
     rankings = ['{"k": 1, "window": 20, "score": "field:likes"}', '{"k": 5, "window": "10m", "score": "field:likes"}']
     rng = random.Random(3)
-    slices = [
-        [
-            Match(
-                f"{part}-{i:03}",
-                10**15 // (10 * MINUTE) * 10 * MINUTE + i * MINUTE // 10,
-                "a",
-                rng.randrange(10**6),
-                u,
-                s,
-                r,
-            )
-            for i in range(100)
-            for s, r in zip("ct", rankings, strict=True)
-            for u in ("ana", "bo")
-        ]
-        for part in range(2)
-    ]
+    begin = 10**15 // (10 * MINUTE) * 10 * MINUTE
+    slices: list[list[Match]] = [[], []]
+    for part, i in product(range(2), range(100)):
+        post = f"{part}-{i:03}", begin + i * MINUTE // 10, "a", rng.randrange(10**6)
+        wanted = product(("ana", "bo"), enumerate(rankings))
+        slices[part] += [Match(*post, subscriber, f"s{number}", ranking) for subscriber, (number, ranking) in wanted]
     write(tmp_path / "posts", [slices])
     found = {}
-    for chunks in (True, False):
+    for chunks, zone in ((True, "UTC"), (False, "Asia/Tokyo")):
+        spark.conf.set("spark.sql.session.timeZone", zone)
         sink = Sink()
         settings = RankSettings(delay="2m", buckets=4, chunks=chunks)
         counts = sink.run(ranked(read(spark, tmp_path / "posts"), settings), tmp_path / f"checkpoint-{chunks}")
-        found[chunks] = sink.best, counts[0]
+        begins = {row["begins"] for row in sink.rows}
+        found[chunks] = sink.best, counts[0], begins
     assert found[True][0] == found[False][0] != []
+    assert found[True][2] == found[False][2]
     with_chunks, without = found[True][1], found[False][1]
     assert (without["matches"], without["sent"]) == (800, 800)
     # Of a hundred: 19 guards on each side and the best between, or five.

@@ -117,12 +117,14 @@ class _Sheet:
     ) -> None:
         self._posts, self._times, self._functions, self._columns = posts, times, functions, columns
         self._known: dict[Part, tuple[Float64, NDArray[np.int32]]] = {}
-        self.reasons: list[str] = []
+        self._numbers_of: dict[str, int] = {}
+
+    @property
+    def reasons(self) -> list[str]:
+        return list(self._numbers_of)
 
     def note(self, reason: str) -> int:
-        if reason not in self.reasons:
-            self.reasons.append(reason)
-        return self.reasons.index(reason)
+        return self._numbers_of.setdefault(reason, len(self._numbers_of))
 
     def column(self, part: Part) -> tuple[Float64, NDArray[np.int32]]:
         if part not in self._known:

@@ -1,12 +1,13 @@
 """From the matches of a slice to what is sent on: feeds told apart, posts scored, the rest left behind."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from tidegate.csr import Int64, offsets_of
 from tidegate.errors import ConfigError
@@ -76,17 +77,16 @@ def sliced(matches: pa.Table, bucket: Int64, how: Slicing, latest: int | None = 
     when = times(posts, how.columns)
     ranking, rankings, refused = _rankings(matches.column("ranking"))
     aside = _Aside(len(post))
-    for number, problem in refused.items():
-        aside.put(ranking == number, problem)
+    wrong = np.flatnonzero(ranking >= len(rankings))
+    aside.put_all(wrong, ranking[wrong] - len(rankings), refused)
     aside.put(_is_null(posts.column(how.columns.id))[post], "the post has no id")
     aside.put(_is_null(posts.column(how.columns.time))[post], "the post has no time")
     if latest is not None:
         aside.put((when > latest)[post], "the post is from the future")
     rest = aside.rest
     found = scored(posts, when, post[rest], ranking[rest], [one.score for one in rankings], how.functions, how.scores)
-    for number, problem in enumerate(found.reasons):
-        aside.put_rows(rest[found.reason == number], problem)
     is_good = found.reason < 0
+    aside.put_all(rest[~is_good], found.reason[~is_good], found.reasons)
     good = rest[is_good]
     feed, first, feeds = _feeds(matches.take(pa.array(good)), ranking[good], rankings)
     entries, lengths = _entries(feed, post[good], found.values[is_good], len(first))
@@ -114,11 +114,13 @@ class _Aside:
         return np.flatnonzero(self._reason < 0)
 
     def put(self, which: Bools, reason: str) -> None:
-        self.put_rows(np.flatnonzero(which & (self._reason < 0)), reason)
+        rows = np.flatnonzero(which & (self._reason < 0))
+        self.put_all(rows, np.zeros(len(rows), np.int64), [reason])
 
-    def put_rows(self, rows: Int64, reason: str) -> None:
-        self._reason[rows] = len(self._reasons)
-        self._reasons.append(reason)
+    def put_all(self, rows: Int64, number: Int64 | NDArray[np.int32], reasons: Sequence[str]) -> None:
+        """Set rows aside, each for the reason of its number."""
+        self._reason[rows] = len(self._reasons) + number
+        self._reasons += reasons
 
     def table(self, matches: pa.Table) -> pa.Table:
         rows = np.flatnonzero(self._reason >= 0)
@@ -126,20 +128,20 @@ class _Aside:
         return matches.take(pa.array(rows)).append_column("reason", reasons)
 
 
-def _rankings(texts: pa.ChunkedArray) -> tuple[Int64, list[Ranking], dict[int, str]]:
-    """The number of the ranking of each match, the rankings, and by number, from theirs on, those that are none."""
+def _rankings(texts: pa.ChunkedArray) -> tuple[Int64, list[Ranking], list[str]]:
+    """The number of the ranking of each match, the rankings, and why those that are numbered after them are none."""
     found = texts.combine_chunks().fill_null("").dictionary_encode()
     numbers: dict[Ranking, int] = {}
-    read: list[Ranking | str] = []
-    for text in found.dictionary.to_pylist():
+    refused: dict[int, str] = {}
+    meant = np.zeros(len(found.dictionary), np.int64)
+    for i, text in enumerate(found.dictionary.to_pylist()):
         try:
-            read.append(ranking_of(text))
-            numbers.setdefault(ranking_of(text), len(numbers))
+            ranking = ranking_of(text)
+            meant[i] = numbers.setdefault(ranking, len(numbers))
         except ConfigError as error:
-            read.append(str(error))
-    refused = {len(numbers) + i: one for i, one in enumerate(read) if isinstance(one, str)}
-    meant = [len(numbers) + i if isinstance(one, str) else numbers[one] for i, one in enumerate(read)]
-    return np.array(meant, np.int64)[found.indices.to_numpy()], list(numbers), refused
+            refused[i] = str(error)
+    meant[list(refused)] = len(numbers) + np.arange(len(refused))
+    return meant[found.indices.to_numpy()], list(numbers), list(refused.values())
 
 
 def _feeds(matches: pa.Table, ranking: Int64, rankings: list[Ranking]) -> tuple[Int64, Int64, pa.Table]:
