@@ -90,9 +90,12 @@ class Bundle(NamedTuple):
 
 def bundle(feeds: pa.Table, entries: Entries, posts: pa.Table) -> Bundle:
     """Return entries as a bundle, with those of the posts that they need and no others."""
-    used, numbers = np.unique(entries.post, return_inverse=True)
-    columns = [pa.array(column) for column in entries._replace(post=numbers)]
-    return Bundle(feeds, pa.Table.from_arrays(columns, schema=ENTRY), posts.take(pa.array(used)))
+    is_used = np.zeros(posts.num_rows, np.bool_)
+    is_used[entries.post] = True
+    numbers = np.cumsum(is_used) - 1
+    columns = [pa.array(column) for column in entries._replace(post=numbers[entries.post])]
+    used = pa.array(np.flatnonzero(is_used))
+    return Bundle(feeds, pa.Table.from_arrays(columns, schema=ENTRY), posts.take(used))
 
 
 def numbered(*columns: pa.Array | pa.ChunkedArray) -> tuple[Int64, Int64]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from tidegate.csr import Int64, offsets_of
 from tidegate.rank.bundle import NAME, Bundle, PostColumns, authors, first_rows, id_ranks, id_texts, numbered, times
+from tidegate.rank.completion import next_window
 from tidegate.rank.ranking import ranking_of
 from tidegate.rank.selection import Asked, Bools, Float64, asked, best_first, grouped
 
@@ -37,13 +38,13 @@ class Known:
     is_held: Bools
     """Whether it was there before. Up to here: of each entry."""
     order: Int64
-    """The entries, the best of all first."""
+    """The entries of all feeds that have something to choose from now, the best of all first."""
     posts: pa.Table
 
     @property
     def place(self) -> Int64:
-        """The place of each entry in that order."""
-        place = np.empty(len(self.order), np.int64)
+        """The place in that order of each entry that is in it."""
+        place = np.zeros(len(self.feed), np.int64)
         place[self.order] = np.arange(len(self.order))
         return place
 
@@ -79,12 +80,15 @@ def known(held: Bundle | None, slices: Sequence[Bundle], columns: PostColumns) -
     by = _asked(feeds.column("ranking").take(pa.array(first)))
     ids = id_ranks(id_texts(posts, columns))
     # A post may come twice into a window of time, through two slices. Windows by count are counted already.
-    is_first = np.zeros(len(feed), np.bool_)
-    is_first[first_rows(numbered(pa.array(feed), pa.array(ids[post]))[0])] = True
-    rows = np.flatnonzero(is_first | ~by.timed[feed])
+    timed = np.flatnonzero(by.timed[feed])
+    is_known = ~by.timed[feed]
+    is_known[timed[first_rows(numbered(pa.array(feed[timed]), pa.array(ids[post[timed]]))[0])]] = True
+    rows = np.flatnonzero(is_known)
     offsets = offsets_of(np.bincount(feed[rows], minlength=len(first)))
     rows = rows[grouped(np.arange(len(rows)), feed[rows], offsets)]
     time = times(posts, columns)[post[rows]]
+    completes = by.timed | (next_window(after, by) > next_window(before, by))
+    at = np.flatnonzero(completes[feed[rows]])
     return Known(
         names=feeds.select([one.name for one in NAME]).take(pa.array(first)),
         by=by,
@@ -102,7 +106,7 @@ def known(held: Bundle | None, slices: Sequence[Bundle], columns: PostColumns) -
         time=time,
         author=authors(posts, columns)[post[rows]],
         is_held=rows < (0 if held is None else held.entries.num_rows),
-        order=best_first(score[rows], time, ids[post[rows]]),
+        order=at[best_first(score[rows[at]], time[at], ids[post[rows[at]]])],
         posts=posts,
     )
 

@@ -64,9 +64,12 @@ def best_first(score: Float64, time: Int64, id_rank: Int64) -> Int64:
 
 @njit(cache=True, nogil=True)
 def grouped(order: Int64, feed: Int64, offsets: Int64) -> Int64:
-    """Return rows by feed, and in the given order inside of each; `offsets` says where each feed begins."""
+    """Return rows by feed, and in the given order inside of each; `offsets` says where each feed begins.
+
+    Where `order` leaves out a feed, its rows are not set.
+    """
     cursor = offsets[:-1].copy()
-    rows = np.empty(len(order), np.int64)
+    rows = np.empty(len(feed), np.int64)
     for row in order:
         rows[cursor[feed[row]]] = row
         cursor[feed[row]] += 1

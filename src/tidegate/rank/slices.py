@@ -19,21 +19,30 @@ WIDEST_DIVERSE = 256
 def needed(order: Int64, feed: Int64, time: Int64, author: Int64, offsets: Int64, by: Asked) -> Bools:
     """Tell which rows have to be sent on.
 
-    Rows are by feed (`offsets` says where each begins) and in the order of the feed; `order` has them the best first,
-    `author` is a number for each, below 0 where nobody knows who it is.
+    Rows are by feed (`offsets` says where each begins) and in the order of the feed; `order` has those of all feeds
+    that `can_save`, the best first; `author` is a number for each, below 0 where nobody knows who it is.
     """
     mask = np.zeros(len(feed), np.bool_)
     if by.timed.any():
         mask[timed_winners(order, feed, time, author, by).row] = True
     if not by.timed.all():
-        place = np.empty(len(order), np.int64)
+        place = np.zeros(len(feed), np.int64)
         place[order] = np.arange(len(order))
-        _needed_by_count(grouped(order, feed, offsets), place, author, offsets, by, mask)
+        saves = can_save(np.diff(offsets), by)
+        _needed_by_count(grouped(order, feed, offsets), place, author, offsets, saves, by, mask)
     return mask
 
 
+def can_save(lengths: Int64, by: Asked) -> Bools:
+    """Tell for which feeds a slice with so many of their events may send fewer."""
+    is_dear = by.diverse & (by.width > WIDEST_DIVERSE)
+    return np.asarray(by.timed | ((lengths >= 2 * by.width) & ~is_dear))
+
+
 @njit(cache=True, nogil=True)
-def _needed_by_count(ranked: Int64, place: Int64, author: Int64, offsets: Int64, by: Asked, mask: Bools) -> None:
+def _needed_by_count(
+    ranked: Int64, place: Int64, author: Int64, offsets: Int64, saves: Bools, by: Asked, mask: Bools
+) -> None:
     longest = np.int64(0)
     for f in range(len(by.k)):
         longest = max(longest, offsets[f + 1] - offsets[f])
@@ -43,7 +52,7 @@ def _needed_by_count(ranked: Int64, place: Int64, author: Int64, offsets: Int64,
         if by.timed[f]:
             continue
         begin, end, k, width = offsets[f], offsets[f + 1], by.k[f], by.width[f]
-        if end - begin < 2 * width or (by.diverse[f] and width > WIDEST_DIVERSE):
+        if not saves[f]:
             mask[begin:end] = True
             continue
         mask[begin : begin + width - 1] = True

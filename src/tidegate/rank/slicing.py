@@ -29,7 +29,7 @@ from tidegate.rank.ranking import Ranking, ranking_of
 from tidegate.rank.score import ScoreFunction
 from tidegate.rank.scores import Float64, ScoreColumns, scored
 from tidegate.rank.selection import Bools, asked, best_first, grouped
-from tidegate.rank.slices import needed
+from tidegate.rank.slices import can_save, needed
 
 
 @dataclass(frozen=True)
@@ -167,12 +167,13 @@ def _entries(feed: Int64, post: Int64, score: Float64, n_feeds: int) -> tuple[En
 def _needed(
     entries: Entries, lengths: Int64, ranking: Int64, rankings: list[Ranking], posts: pa.Table, how: Slicing
 ) -> Int64:
-    if not len(entries.feed):
-        return np.zeros(0, np.int64)
-    when, ids = times(posts, how.columns)[entries.post], id_ranks(id_texts(posts, how.columns))[entries.post]
-    author = authors(posts, how.columns)[entries.post]
-    order = best_first(entries.score, when, ids)
-    return np.flatnonzero(needed(order, entries.feed, when, author, offsets_of(lengths), asked(rankings, ranking)))
+    by = asked(rankings, ranking)
+    when, author = times(posts, how.columns)[entries.post], authors(posts, how.columns)[entries.post]
+    # Most feeds have few events in a slice, and send them all: those need not be put in order.
+    at = np.flatnonzero(can_save(lengths, by)[entries.feed])
+    ids = id_ranks(id_texts(posts, how.columns))[entries.post[at]]
+    order = at[best_first(entries.score[at], when[at], ids)]
+    return np.flatnonzero(needed(order, entries.feed, when, author, offsets_of(lengths), by))
 
 
 def _with_numbers(feeds: pa.Table, lengths: Int64, newest: Int64) -> pa.Table:
