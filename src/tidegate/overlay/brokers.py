@@ -1,5 +1,6 @@
 """What brokers do with posts: send them on to where they are matched, or make chunks of them."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -16,7 +17,7 @@ from tidegate.rank.event import Event
 from tidegate.rank.messages import Assembly, End, Message, Part, Start
 
 
-class Brokers:
+class Brokers(ABC):
     """What all brokers know: who reads what, and the ways there."""
 
     def __init__(self, chain: Chain, posts: Posts, feeds: Sequence[Feed], setting: Setting, network: Network) -> None:
@@ -41,12 +42,12 @@ class Brokers:
                     onwards[link[0]].append(link)
                 self._onwards[source, number] = onwards
 
+    @abstractmethod
     def publish(self, post: int, source: int) -> None:
         """Let a post arise at its source."""
-        raise NotImplementedError
 
-    def flush(self) -> None:
-        """Send on what was held back for more to come."""
+    def flush(self) -> None:  # noqa: B027  (there may be nothing to do)
+        """Send on what was held back for more to come, if there is any."""
 
     def onwards(self, source: int, stream: int, broker: int) -> Sequence[Link]:
         """Return the links by which a broker sends on what a stream gets from a source."""
