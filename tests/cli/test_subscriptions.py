@@ -56,7 +56,7 @@ def store_of(shell: Shell, name: str = "subscriptions") -> Store:
 def test_add_prints_the_id_and_the_meaning_and_keeps_all_it_was_given(shell: Shell) -> None:
     done = shell(
         *("add", "Storms (coast OR harbour)", "--subscriber", "ana", "--id", "storms", "--region", "-10,36,4,44"),
-        *("--ranking", '{"k": 10, "by": "time"}', "--tag", "sea", "--tag", "urgent"),
+        *("--ranking", '{"k": 10, "window": "1h"}', "--tag", "sea", "--tag", "urgent"),
         *("--expires", "2030-01-31T18:00:00+01:00"),
     )
     assert done.code == 0
@@ -68,7 +68,7 @@ def test_add_prints_the_id_and_the_meaning_and_keeps_all_it_was_given(shell: She
     assert row["subscriber"] == "ana"
     assert row["query"] == "Storms (coast OR harbour)"
     assert row["region"] == "in:(-10,36,4,44)"
-    assert json.loads(row["ranking"]) == {"by": "time", "k": 10}
+    assert json.loads(row["ranking"]) == {"k": 10, "window": "1h"}
     assert row["tags"] == ["sea", "urgent"]
     assert row["expires"] == datetime(2030, 1, 31, 17, tzinfo=UTC)
 

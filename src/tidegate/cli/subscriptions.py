@@ -186,7 +186,7 @@ def _object(text: str) -> dict[str, Any]:
     with suppress(ValueError, RecursionError):
         if isinstance(read := json.loads(text), dict):
             return read
-    raise ConfigError(f'--ranking is {text!r:.80}: give a JSON object, as in {{"by": "time"}}')
+    raise ConfigError(f'--ranking is {text!r:.80}: give a JSON object, as in {{"k": 5, "window": "1h"}}')
 
 
 def _moment(text: str) -> datetime:

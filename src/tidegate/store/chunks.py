@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from tidegate.errors import ConfigError, StoreError
+from tidegate.rank.ranking import checked_ranking
 from tidegate.store.checking import query_errors
 from tidegate.store.fields import row_of
 from tidegate.store.records import Broken, Record
@@ -88,7 +89,10 @@ def _check(records: list[Record]) -> Checked:
             refused.append(Reject(line, record.reason, record.beginning))
             continue
         try:
-            read.append(((line, record), row_of(record)))
+            row = row_of(record)
+            if "ranking" in row:
+                checked_ranking(row["ranking"])
+            read.append(((line, record), row))
         except ConfigError as error:
             refused.append(Reject(line, str(error), record))
     asked: list[_Asked] = [(row["query"], row.get("region")) for _, row in read]

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.refusal import Refusal, nameless
+from tidegate.rank.ranking import checked_ranking
 from tidegate.route.place_map import PlaceMap
 from tidegate.route.plan import Plan
 from tidegate.route.shedding import By
@@ -113,11 +114,14 @@ class Store:
     ) -> str:
         """Make a subscription, or replace the one of this id; return its id when it is durable.
 
-        A query that cannot be accepted is a `QueryError` with position and remedy. Calls from several threads share
+        A query that cannot be accepted is a `QueryError` with position and remedy, and so is a ranking, as a
+        `ConfigError`. Calls from several threads share
         commits; for many at once, `apply` is faster.
         """
         change = row(subscriber, query, subscription=id, region=region, ranking=ranking, tags=tags, expires=expires)
         checked_query(query, change["region"], self._analyzer)
+        if change["ranking"] is not None:
+            checked_ranking(change["ranking"])
         self._group.submit(_as_row({**change, "removed": False}))
         return str(change["id"])
 
