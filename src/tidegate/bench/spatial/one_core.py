@@ -141,9 +141,9 @@ def _warm_up(world: World, seed: int) -> None:
     core_runs(stream, world)
     index = FlatGrid(smallest_merge=0)
     stream.fill(index)
-    for batch in stream.batches:
-        index.remove(batch.removed)
-        index.add(stream.placed(batch.added))
+    passing = stream.placed(stream.batches[0].added)
+    for _ in range(1 + 2 * stream.standing // max(passing.rows, 1)):  # after as many as there are, it sweeps
+        index.remove(index.add(passing))
 
 
 def brute_force_answers(stream: Stream, rows: Int64, posts: PlacedPosts) -> Int64:
