@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from tidegate.rank.event import Event, best
 from tidegate.rank.ranking import Ranking, TimeWindows, ranking_of
 
@@ -20,6 +22,19 @@ class Match(NamedTuple):
     subscription: str
     ranking: str
 
+
+MATCHES = pa.schema(
+    {
+        "id": pa.string(),
+        "time": pa.timestamp("us", tz="UTC"),
+        "author": pa.string(),
+        "likes": pa.int64(),
+        "subscriber": pa.string(),
+        "subscription": pa.string(),
+        "ranking": pa.string(),
+    }
+)
+"""The same, as columns."""
 
 Batch = Sequence[Sequence[Match]]
 """The matches of a micro-batch, slice by slice."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.rank.central import Batch, Best, Match, delivered, watermarks
+from tests.rank.central import MATCHES, Batch, Best, Match, delivered, watermarks
 from tidegate.errors import PipelineError
 from tidegate.rank.bundle import Bundle, PostColumns
 from tidegate.rank.holding import Advance, Held, advance
@@ -27,22 +27,11 @@ RANKINGS = [
     '{"k": 2, "window": "3ms", "score": "recency", "most": {"posts": 3, "per": "10ms"}}',
 ]
 COLUMNS = PostColumns()
-SCHEMA = pa.schema(
-    {
-        "id": pa.string(),
-        "time": pa.timestamp("us", tz="UTC"),
-        "author": pa.string(),
-        "likes": pa.int64(),
-        "subscriber": pa.string(),
-        "subscription": pa.string(),
-        "ranking": pa.string(),
-    }
-)
 
 
 def table(matches: Sequence[Match]) -> pa.Table:
-    columns = list(zip(*matches, strict=True)) or [()] * len(SCHEMA)
-    return pa.table([pa.array(column, kind) for column, kind in zip(columns, SCHEMA.types, strict=True)], SCHEMA)
+    columns = list(zip(*matches, strict=True)) or [()] * len(MATCHES)
+    return pa.table([pa.array(column, kind) for column, kind in zip(columns, MATCHES.types, strict=True)], MATCHES)
 
 
 @st.composite
@@ -148,7 +137,7 @@ def test_what_cannot_be_ranked_is_set_aside_and_the_rest_is_ranked() -> None:
     good = feed(4, RANKINGS[0])
     bad = [good[0]._replace(ranking="{"), good[1]._replace(ranking='{"score": "field:shares"}')]
     matches = table([*good, *bad])
-    nobody = table([good[0]._replace(id="new")]).set_column(1, "time", pa.nulls(1, SCHEMA.types[1]))
+    nobody = table([good[0]._replace(id="new")]).set_column(1, "time", pa.nulls(1, MATCHES.types[1]))
     found = sliced(pa.concat_tables([matches, nobody]), np.zeros(7, np.int64), Slicing(COLUMNS))
     assert len(found.sent.feed) == 4
     early = sliced(matches, np.zeros(6, np.int64), Slicing(COLUMNS), latest=1_000)

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.rank.central import Batch, Best, Match, delivered
+from tests.rank.central import MATCHES, Batch, Best, Match, delivered
 from tidegate.errors import ConfigError
 from tidegate.rank import score
 from tidegate.rank.score import register_score
@@ -30,18 +30,7 @@ RANKINGS = [
     '{"k": 1, "window": "6m", "shift": "2m", "score": "recency", "diverse": true}',
     '{"k": 2, "window": "1m", "score": "recency", "most": {"posts": 9, "per": "10m"}}',
 ]
-SCHEMA = pa.schema(
-    {
-        "id": pa.string(),
-        "time": pa.timestamp("us", tz="UTC"),
-        "author": pa.string(),
-        "likes": pa.int64(),
-        "subscriber": pa.string(),
-        "subscription": pa.string(),
-        "ranking": pa.string(),
-        "part": pa.int32(),
-    }
-)
+SCHEMA = MATCHES.append(pa.field("part", pa.int32()))
 
 
 @pytest.fixture(autouse=True)

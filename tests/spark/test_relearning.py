@@ -5,10 +5,10 @@ from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark.oracle import Pair, pairs_of
+from tests.spark.scenes import files, slices
 from tidegate.route.costs import Cluster
 from tidegate.route.plan import Plan
 from tidegate.spark.columns import Columns
@@ -35,9 +35,7 @@ def filled_store(folder: Path) -> tuple[Store, dict[str, str]]:
 def test_a_job_starts_on_hash_and_follows_what_it_has_learned(spark: SparkSession, tmp_path: Path) -> None:
     store, queries = filled_store(tmp_path)
     posts = generated_posts(BATCH * BATCHES, 22)
-    (tmp_path / "posts").mkdir()
-    for number in range(BATCHES):
-        pq.write_table(posts.slice(number * BATCH, BATCH), tmp_path / "posts" / f"{number}.parquet")
+    address = files(tmp_path / "posts", *slices(posts, BATCHES))
     store.publish(Plan.hash(4))
     said: list[str] = []
     relearning = Relearning(store, Columns(), Plan.parse("headtail:4"), Cluster(4), Schedule(2 * BATCH), said.append)
@@ -48,7 +46,7 @@ def test_a_job_starts_on_hash_and_follows_what_it_has_learned(spark: SparkSessio
         relearning.wait()
 
     settings = Settings(str(tmp_path / "checkpoint"), once=True, carry=())
-    stream = read_posts(spark, f"parquet:{tmp_path}/posts?maxFilesPerTrigger=1")
+    stream = read_posts(spark, address)
     start(stream, store, HookSink(hook), settings, relearning=relearning).awaitTermination()
     relearning.wait()
     pins = [store.pins.at(run_id(settings.checkpoint), batch) for batch in range(BATCHES)]
@@ -62,9 +60,7 @@ def test_a_job_starts_on_hash_and_follows_what_it_has_learned(spark: SparkSessio
 def test_a_plan_by_places_is_adjusted_while_the_job_runs(spark: SparkSession, tmp_path: Path) -> None:
     store, queries = filled_store(tmp_path)
     posts = generated_posts(BATCH * BATCHES, 23)
-    (tmp_path / "posts").mkdir()
-    for number in range(BATCHES):
-        pq.write_table(posts.slice(number * BATCH, BATCH), tmp_path / "posts" / f"{number}.parquet")
+    address = files(tmp_path / "posts", *slices(posts, BATCHES))
     store.publish(Plan.hash(4))
     said: list[str] = []
     schedule = Schedule(BATCH, every_s=1e-6)
@@ -81,7 +77,7 @@ def test_a_plan_by_places_is_adjusted_while_the_job_runs(spark: SparkSession, tm
             Upkeep(store).compact_segments()
 
     settings = Settings(str(tmp_path / "checkpoint"), once=True, carry=())
-    stream = read_posts(spark, f"parquet:{tmp_path}/posts?maxFilesPerTrigger=1")
+    stream = read_posts(spark, address)
     start(stream, store, HookSink(hook), settings, relearning=relearning).awaitTermination()
     relearning.wait()
     pins = [store.pins.at(run_id(settings.checkpoint), batch) for batch in range(BATCHES)]

@@ -79,7 +79,7 @@ def place(
     used = np.unique(keys[led])
     key_of = np.searchsorted(used, keys)  # of no meaning in the head
     asked = np.ones(len(queries), np.int64) if asking is None else asking
-    settled, settlers, spots = _spots(terms, led, used, key_of, asked, places)
+    at_places, living_there, spots = _spots(terms, led, used, key_of, asked, places)
 
     worded = led & terms.by_words
     query_of, key_of = terms.query_of[worded], key_of[worded]
@@ -97,8 +97,8 @@ def place(
     routes, weights = _routes(query, slot, matcher, asked, int(slots[-1]), plan.matchers)
 
     head = np.flatnonzero(in_head)
-    living = np.concatenate([query, settlers, head])
-    homes = _rows(living, np.concatenate([matcher, settled, np.full(len(head), HEAD)]), len(queries))
+    living = np.concatenate([query, living_there, head])
+    homes = _rows(living, np.concatenate([matcher, at_places, np.full(len(head), HEAD)]), len(queries))
     words_used = [terms.words[i] for i in used]
     return Placement(homes, words_used, slots, routes, weights, spots, Copies.of(queries, homes), plan.matchers)
 

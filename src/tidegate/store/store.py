@@ -114,9 +114,8 @@ class Store:
     ) -> str:
         """Make a subscription, or replace the one of this id; return its id when it is durable.
 
-        A query that cannot be accepted is a `QueryError` with position and remedy, and so is a ranking, as a
-        `ConfigError`. Calls from several threads share
-        commits; for many at once, `apply` is faster.
+        A query that cannot be accepted is a `QueryError` with position and remedy, a ranking a `ConfigError`. Calls
+        from several threads share commits; for many at once, `apply` is faster.
         """
         change = row(subscriber, query, subscription=id, region=region, ranking=ranking, tags=tags, expires=expires)
         checked_query(query, change["region"], self._analyzer)
