@@ -1,0 +1,88 @@
+"""`njit` with a cache on disk that many processes may fill at once, and all may read.
+
+Numba's own cache takes one process at a time for granted, twice; the workers of a Spark executor, which start together,
+break both assumptions, and then kernels answer wrongly or crash:
+
+- It numbers the compiled forms of a function, and an index says which number has which signature. Two processes that
+  compile different signatures at the same time take the same number. Here a form is filed under its signature, and says
+  itself what it is, so there is no index to disagree with.
+- It names inner functions (such as those of `sort` and `argsort`) by counting them from 1 in every process. A process
+  that loads two kernels from the cache, compiled by two others, links whichever of two namesakes it meets first. Here
+  the count of every process begins somewhere else.
+"""
+
+import hashlib
+import itertools
+import os
+import pickle
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core.bytecode import FunctionIdentity
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+
+def _count_from_elsewhere() -> None:
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
+
+
+_count_from_elsewhere()
+os.register_at_fork(after_in_child=_count_from_elsewhere)
+
+
+def njit(*functions: Callable[..., Any], cache: bool = False, **options: Any) -> Any:
+    """Compile a function, or decorate one with options; `cache` keeps what was compiled on disk."""
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(**options)(function)
+        # Without the compiler (NUMBA_DISABLE_JIT=1) the function comes back as it went.
+        if cache and dispatcher is not function:
+            dispatcher._cache = _KernelCache(function)
+        return dispatcher
+
+    return compiled(*functions) if functions else compiled
+
+
+class _SignatureFiles(IndexDataCacheFile):
+    """One file for every signature and processor, which begins with what it was compiled from and for."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Replace the file of `key` as a whole."""
+        with self._open_for_write(self._path_for(key)) as file:
+            pickle.dump(self._version, file)
+            file.write(self._dump((self._source_stamp, key, data)))
+
+    def load(self, key: Any) -> Any:
+        """Return what was saved for `key`; nothing if it is not there, or was made from another source."""
+        try:
+            with open(self._path_for(key), "rb") as file:  # noqa: PTH123
+                # Another version's data may not even unpickle.
+                if pickle.load(file) != self._version:
+                    return None
+                stamp, found, data = pickle.loads(file.read())
+        except FileNotFoundError:
+            return None
+        return data if (stamp, found) == (self._source_stamp, key) else None
+
+    def flush(self) -> None:
+        """Do nothing: what is out of date is found out when it is loaded, and replaced."""
+
+    def _path_for(self, key: Any) -> str:
+        signature, processor, _ = key
+        digest = hashlib.sha256(repr((signature, processor)).encode()).hexdigest()[:16]
+        return str(self._data_path(self._index_name.removesuffix("nbi") + f"{digest}.nbc"))
+
+
+class _KernelCache(FunctionCache):
+    _cache_file: Any
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        numbered = self._cache_file
+        self._cache_file = _SignatureFiles(
+            cache_path=self._cache_path,
+            filename_base=numbered._index_name.removesuffix(".nbi"),
+            source_stamp=numbered._source_stamp,
+        )
