@@ -7,11 +7,18 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.rank.feeds import windows
-from tidegate.overlay.borders import Borders, CommonStretches, EveryCount
+from tidegate.overlay.borders import Borders, CommonStretches, EveryCount, EveryPeriod
 from tidegate.overlay.chain import Chain
 from tidegate.overlay.feeds import Feed, Posts
 from tidegate.overlay.network import Links
+from tidegate.overlay.setting import Setting, Way
 from tidegate.rank.windows import Windows
+
+BORDERS: st.SearchStrategy[Borders] = (
+    st.builds(EveryCount, st.integers(1, 12))
+    | st.builds(EveryPeriod, st.sampled_from([0.5, 2.0, 7.0, 12.0]))
+    | st.builds(CommonStretches, st.integers(1, 12), st.integers(1, 15))
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +29,12 @@ class Case:
     posts: Posts
     feeds: list[Feed]
     borders: Borders
+    at_source: dict[int, Borders]
     seed: int
+
+    def setting(self, way: Way, *, cover: bool = False, together: int = 1) -> Setting:
+        """Serve feeds in a way, with chunks sized for all, by source and by feed."""
+        return Setting(way, self.borders, self.at_source, cover, together)
 
     @property
     def links(self) -> Links:
@@ -43,18 +55,18 @@ def cases(draw: st.DrawFn, most: int = 40, widest: int = 5, sources: int = 3) ->
     scores = draw(st.lists(scored(n), min_size=1, max_size=2))
     free = [edge for edge in edges if edge not in chosen]
     feeds: list[Feed] = []
+    own = st.none() | BORDERS
     for _ in range(draw(st.integers(1, 6))):
         edge = draw(st.sampled_from(free))
         if draw(st.booleans()) and feeds:
             twin = draw(st.sampled_from(feeds))
             by = Windows(draw(st.integers(1, twin.windows.width)), twin.windows.width, twin.windows.shift)
-            feeds.append(Feed(edge, by, twin.matched, twin.scores))
+            feeds.append(Feed(edge, by, twin.matched, twin.scores, draw(st.just(twin.borders) | own)))
         else:
             matched = np.array(sorted(draw(st.sets(st.integers(0, n - 1)) | st.just(set(range(n))))), np.int64)
-            feeds.append(Feed(edge, draw(windows(widest)), matched, draw(st.sampled_from(scores))))
-    count, period = draw(st.integers(1, 12)), draw(st.integers(1, 15))
-    borders: Borders = EveryCount(count) if draw(st.booleans()) else CommonStretches(count, period)
-    return Case(chain, posts, feeds, borders, draw(st.integers(0, 2**16)))
+            feeds.append(Feed(edge, draw(windows(widest)), matched, draw(st.sampled_from(scores)), draw(own)))
+    at_source = draw(st.dictionaries(st.sampled_from(chosen), BORDERS, max_size=2))
+    return Case(chain, posts, feeds, draw(BORDERS), at_source, draw(st.integers(0, 2**16)))
 
 
 @st.composite

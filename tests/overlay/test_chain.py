@@ -36,6 +36,13 @@ def test_subscribers_are_spread_evenly_over_edges_that_are_no_sources() -> None:
     assert edges == sorted(edges)
 
 
+@pytest.mark.parametrize(("n", "used", "fewest"), [(50, 1, 50), (120, 3, 40), (950, 19, 50), (1_000, 19, 52)])
+def test_subscribers_may_fill_one_edge_after_the_other(n: int, used: int, fewest: int) -> None:
+    edges = list(Chain(4).spread(n, [4], each=50))
+    assert sorted(set(edges)) == list(range(5, 5 + used))
+    assert min(edges.count(edge) for edge in edges) == fewest
+
+
 def test_what_is_no_chain_is_refused() -> None:
     with pytest.raises(ConfigError, match="25 brokers: give a multiple of 6"):
         Chain.of(25)

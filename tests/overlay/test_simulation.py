@@ -25,7 +25,7 @@ WAYS = st.sampled_from(get_args(Way))
 @given(case=cases(), way=WAYS, cover=st.booleans(), together=st.integers(1, 3))
 @settings(max_examples=400, deadline=None)
 def test_arrays_and_messages_count_the_same_on_every_link(case: Case, way: Way, cover: bool, together: int) -> None:
-    setting = Setting(way, case.borders, cover=cover, together=together)
+    setting = case.setting(way, cover=cover, together=together)
     messages = simulated(case.chain, case.posts, case.feeds, setting, case.links).traffic
     arrays = counted(case.chain, case.posts, case.feeds, setting)
     assert messages.publications == arrays.publications
@@ -47,7 +47,8 @@ def seen(case: Case, feed: Feed) -> list[list[Event]]:
 @given(case=cases(most=9, widest=3, sources=2), way=WAYS, cover=st.booleans(), together=st.integers(1, 3))
 @settings(max_examples=200, deadline=None)
 def test_whatever_the_delays_what_is_delivered_is_explained(case: Case, way: Way, cover: bool, together: int) -> None:
-    run = simulated(case.chain, case.posts, case.feeds, Setting(way, case.borders, cover, together), case.links)
+    setting = case.setting(way, cover=cover, together=together)
+    run = simulated(case.chain, case.posts, case.feeds, setting, case.links)
     for feed, delivered in zip(case.feeds, run.delivered, strict=True):
         events = [feed.event(post, case.posts) for post in delivered]
         assert is_explained(seen(case, feed), events, feed.windows)
@@ -56,7 +57,7 @@ def test_whatever_the_delays_what_is_delivered_is_explained(case: Case, way: Way
 @given(case=cases(sources=1), way=WAYS, together=st.integers(1, 3))
 @settings(max_examples=100, deadline=None)
 def test_with_one_source_all_ways_deliver_what_windows_over_all_posts_do(case: Case, way: Way, together: int) -> None:
-    run = simulated(case.chain, case.posts, case.feeds, Setting(way, case.borders, together=together), case.links)
+    run = simulated(case.chain, case.posts, case.feeds, case.setting(way, together=together), case.links)
     for feed, delivered in zip(case.feeds, run.delivered, strict=True):
         assert {feed.event(post, case.posts) for post in delivered} == set(feed.windows.delivered(seen(case, feed)[0]))
 

@@ -26,7 +26,7 @@ class Match(NamedTuple):
 MATCHES = pa.schema(
     {
         "id": pa.string(),
-        "time": pa.timestamp("us", tz="UTC"),
+        "ts": pa.timestamp("us", tz="UTC"),
         "author": pa.string(),
         "likes": pa.int64(),
         "subscriber": pa.string(),

@@ -16,7 +16,7 @@ from tidegate.rank.chunks import Chunk, chunk_of
 from tidegate.rank.dechunking import Dechunker
 from tidegate.rank.event import Event
 from tidegate.rank.incremental import Chunker
-from tidegate.rank.links import Deduplication, Publication, Rehydration
+from tidegate.rank.links import Deduplication, LeftGuard, Publication, Rehydration
 from tidegate.rank.messages import Assembly, End, Message, Part, Start
 from tidegate.rank.reconstruction import is_explained
 from tidegate.rank.windows import Windows
@@ -190,6 +190,29 @@ def test_winners_told_by_their_number_are_not_explained() -> None:
     first.got.clear()
     wrong.run([events])
     assert not is_explained([events], first.got, first.by)
+
+
+def test_a_left_guard_is_told_as_soon_as_it_is_complete() -> None:
+    deduplication, chunker = Deduplication(), Chunker("f", Windows(1, 3, 3))
+    sent = [
+        out for event in events_of([1, 2, 3]) for one in chunker.receive(event) for out in deduplication.receive(one)
+    ]
+    assert isinstance(sent[-1], LeftGuard)
+    assert sent[-1].ids == ("p000", "p001", "p002")
+
+
+@given(feed=feeds())
+def test_beyond_a_link_an_event_is_news_once_in_a_chunk(feed: tuple[Windows, list[list[Event]]]) -> None:
+    by, stretches = feed
+    deduplication, rehydration = Deduplication(), Rehydration()
+    told = [
+        out
+        for message in grown(stretches, by)
+        for sent in deduplication.receive(message)
+        for out in rehydration.receive(sent)
+    ]
+    news = Counter(message.chunk for message in told if isinstance(message, Part) and message.is_news)
+    assert [news[number] for number in range(len(stretches))] == [len(chunk_of(one, by).events) for one in stretches]
 
 
 def test_both_ends_forget_what_no_chunk_can_need() -> None:

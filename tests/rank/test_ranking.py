@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tidegate.errors import ConfigError
 from tidegate.rank import score
 from tidegate.rank.ranking import Most, Ranking, TimeWindows, checked_ranking, ranking_of
-from tidegate.rank.score import register_score
+from tidegate.rank.score import register_score, scorable
 from tidegate.rank.windows import Windows
 from tidegate.store.checking import ranking_errors
 
@@ -62,6 +62,7 @@ def test_a_ranking_says_everything_or_nothing() -> None:
         ({"feed": "yes"}, "feed is 'yes': give true or false"),
         ({"most": 20}, "most is 20: give a bound as in {'posts': 20, 'per': '1d'}"),
         ({"most": {"posts": 0, "per": "1d"}}, "posts of most is 0: give a whole number"),
+        ({"k": 500, "window": 500, "shift": 4}, "shift by 4 are 125 for every post: give a shift of 5 or more"),
         ({"by": "time"}, "ranking names 'by': allowed are k, window"),
     ],
 )
@@ -73,15 +74,15 @@ def test_what_cannot_be_ranked_is_refused_with_its_remedy(asked: dict[str, Any],
 def test_a_field_is_refused_where_the_fields_of_posts_are_known() -> None:
     assert Ranking.parse({"score": "field:likes"}).score.value == "field:likes"
     with pytest.raises(ConfigError, match="score field 'likes' is unknown: posts have replies, shares"):
-        Ranking.parse({"score": "field:likes"}, fields=["shares", "replies"])
+        Ranking.parse({"score": "field:likes"}).score.check(scorable(frozenset({"shares", "replies"})))
 
 
 def test_a_function_can_be_asked_for_once_it_is_registered() -> None:
     text = '{"score": "function:fresh"}'
     with pytest.raises(ConfigError, match=r"function 'fresh' is not registered: register it first \(known: none\)"):
-        checked_ranking(text)
+        checked_ranking(text, scorable())
     register_score("fresh", lambda posts: posts.column("age"))
-    assert checked_ranking(text).score.value == "function:fresh"
+    assert checked_ranking(text, scorable()).score.value == "function:fresh"
     with pytest.raises(ConfigError, match="cannot be called 'a b'"):
         register_score("a b", len)
 
@@ -116,9 +117,14 @@ def test_the_canonical_text_means_the_same_and_is_the_same_for_all_that_do(asked
     assert ranking.canonical.isascii()
 
 
+def test_zeros_are_written_alike() -> None:
+    for one, other in (("near:(0,5)", "near:(-0.0,5)"), ({"recency": 0}, {"recency": -0.0})):
+        assert Ranking.parse({"score": one}).canonical == Ranking.parse({"score": other}).canonical
+
+
 def test_bad_rankings_are_told_by_row() -> None:
     rankings = pa.array([None, '{"k": 3}', '{"k": 0}', "{", '{"k": 0}'])
-    assert {row: str(error)[:12] for row, error in ranking_errors(rankings).items()} == {
+    assert {row: str(error)[:12] for row, error in ranking_errors(rankings, scorable()).items()} == {
         2: "k is 0: give",
         3: "ranking is '",
         4: "k is 0: give",

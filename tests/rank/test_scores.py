@@ -109,6 +109,26 @@ def test_a_function_that_answers_nonsense_ranks_nothing() -> None:
     }
 
 
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("nothing to say")
+
+
+def test_a_function_may_fail_in_whatever_words() -> None:
+    def raising(error: Exception) -> Any:
+        def fails(posts: pa.Table) -> None:
+            raise error
+
+        return fails
+
+    functions = {"mute": raising(MuteError()), "torn": raising(ValueError("\ud800"))}
+    found = all_pairs("function:mute", "function:torn", functions=functions)
+    assert pa.array([found.reasons[i] for i in found.reason[:2]]).to_pylist() == [
+        "score function:mute fails: MuteError",
+        "score function:torn fails: ValueError: \\ud800",
+    ]
+
+
 def nan(posts: pa.Table) -> list[float]:
     return [math.nan] * posts.num_rows
 

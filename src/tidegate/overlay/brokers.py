@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from tidegate.overlay.borders import Point
 from tidegate.overlay.carriers import Carried, Notice, OnceCarrier, PlainCarrier, is_publication, nbytes_of
 from tidegate.overlay.chain import Chain, Link
 from tidegate.overlay.feeds import Feed, Posts, streams_of
@@ -106,6 +107,7 @@ class ChunkBrokers(Brokers):
             for source in posts.used
             for number, stream in enumerate(self.streams)
         }
+        self._began: dict[tuple[int, int], float] = {}
         self._last: dict[tuple[int, int], int] = {}
         for post, source in enumerate(posts.sources.tolist()):
             self._last |= {(source, number): post for number in self.matching[post]}
@@ -120,8 +122,12 @@ class ChunkBrokers(Brokers):
         for number in self.matching[post]:
             chunker, model = self._chunkers[source, number], self.streams[number].model
             messages = list(chunker.receive(self.event(post, model)))
-            position, shift = int(self.posts.positions[post]), model.windows.shift
-            is_due = post == self._last[source, number] or self.setting.borders.is_due(chunker.length, position, shift)
+            time = float(self.posts.times[post])
+            if chunker.length == 1:
+                self._began[source, number] = time
+            point = Point(chunker.length, int(self.posts.positions[post]), self._began[source, number], time)
+            borders = self.setting.borders_of(source, model)
+            is_due = post == self._last[source, number] or borders.is_due(point, model.windows.shift)
             if chunker.can_finish and is_due:
                 messages += chunker.finish()
             for message in messages:

@@ -62,11 +62,16 @@ class Chain:
         ways = [list(pairwise(self.path(source, target))) for target in targets]
         return dict.fromkeys(sorted((link for way in ways for link in way), key=lambda link: _rank(link, source)))
 
-    def spread(self, n: int, sources: Collection[int]) -> Iterator[int]:
-        """Yield the edge brokers of `n` subscribers, evenly over those that are no sources, neighbours together."""
+    def spread(self, n: int, sources: Collection[int], each: int | None = None) -> Iterator[int]:
+        """Yield the edge brokers of `n` subscribers, evenly over those that are no sources, neighbours together.
+
+        If `each` is given, edge brokers are filled in turn, from the chain's beginning on: no more of them are used
+        than it takes for each to have at most so many subscribers.
+        """
         free = [edge for edge in self.edges if edge not in sources]
         if not free:
             raise ConfigError(f"all {len(self.edges)} edge brokers are sources: leave one for subscribers")
+        free = free if each is None else free[: -(-n // each)]
         for number in range(n):
             yield free[number * len(free) // n]
 

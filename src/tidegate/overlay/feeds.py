@@ -6,13 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidegate.csr import Int64
+from tidegate.overlay.borders import Borders, Floats
 from tidegate.rank.event import Event
 from tidegate.rank.windows import Windows
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,8 @@ class Feed:
     """Numbers of the posts that belong to it, rising: none from before it was subscribed to."""
     scores: Floats
     """By post, of all posts; feeds that score alike share the array."""
+    borders: Borders | None = None
+    """Where its chunks end, if it does not leave that to their source."""
 
     def event(self, post: int, posts: Posts) -> Event:
         """Return a post as the feed sees it."""
@@ -95,7 +95,7 @@ def streams_of(feeds: Sequence[Feed], *, cover: bool) -> list[Stream]:
 
 
 def _alike(feed: Feed) -> tuple[Any, ...]:
-    return feed.windows.width, feed.windows.shift, id(feed.scores), feed.matched.tobytes()
+    return feed.windows.width, feed.windows.shift, id(feed.scores), feed.matched.tobytes(), feed.borders
 
 
 def name_of(post: int) -> str:

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidegate.csr import Int64
-from tidegate.overlay.borders import Borders
-from tidegate.overlay.feeds import Floats
+from tidegate.overlay.borders import Borders, Floats
 from tidegate.rank.windows import Windows
 
 Flags = NDArray[np.bool_]
@@ -29,6 +28,8 @@ class Needs(NamedTuple):
     """Of the ids by which chunks are told over a link that carries a post once."""
     chunks: int
     longest: int
+    spans: int
+    """Of all events, the lengths of the chunks that they are in."""
 
 
 def ranks_of(scores: Floats, times: Floats) -> Int64:
@@ -54,12 +55,12 @@ def starts_of(length: int, windows: Windows) -> Int64:
     return np.arange(0, length - windows.width + 1, windows.shift)
 
 
-def chunk_ends(positions: Int64, shift: int, borders: Borders, together: int = 1) -> Int64:
+def chunk_ends(positions: Int64, times: Floats, shift: int, borders: Borders, together: int = 1) -> Int64:
     """Return after how many of its events each chunk of a stream ends, the last with the stream.
 
     `positions` are those of its events in the source's stream. Where chunks are recombined, so many go `together`.
     """
-    due = borders.ends(positions[shift - 1 :: shift], shift)
+    due = borders.ends(positions, times, shift)
     due[-1] = True
     ends = (np.flatnonzero(due) + 1) * shift
     last = np.arange(len(ends)) % together == together - 1
@@ -81,4 +82,4 @@ def needs_of(ranks: Int64, ends: Int64, windows: Windows) -> Needs:
     guards = (number - begin_of < windows.width) | (end_of - number <= windows.width)
     ids, told = 2 * int(np.minimum(lengths, windows.width).sum()), int(tops.sum())
     nbytes = 2 * HEADER_BYTES * len(ends) + ID_BYTES * ids + (ID_BYTES + RANK_BYTES + NOTICE_BYTES) * told
-    return Needs(guards | tops, nbytes, len(ends), int(lengths.max()))
+    return Needs(guards | tops, nbytes, len(ends), int(lengths.max()), int(lengths @ lengths))

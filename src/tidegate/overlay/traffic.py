@@ -32,6 +32,8 @@ class Traffic:
     """That sources send to streams."""
     longest: int = 0
     """Chunk of all."""
+    spans: int = 0
+    """Of all events that feeds match, the lengths of the chunks that they are in."""
 
     def sent_by(self, brokers: Collection[int]) -> int:
         """Return the publications that some brokers send on."""
@@ -85,14 +87,16 @@ class _Source:
                 self._note(stream, positions, positions)
                 continue
             windows, shift = stream.model.windows, stream.model.windows.shift
-            ends = chunk_ends(positions, shift, setting.borders)
+            borders, times = setting.borders_of(self._source, stream.model), self._posts.times[own]
+            ends = chunk_ends(positions, times, shift, borders)
             rank = ranks[id(stream.model.scores)][own]
             first = beyond = needs_of(rank, ends, windows)
             if setting.together > 1:
-                ends = chunk_ends(positions, shift, setting.borders, setting.together)
+                ends = chunk_ends(positions, times, shift, borders, setting.together)
                 beyond = needs_of(rank, ends, windows)
             self._traffic.chunks += first.chunks
             self._traffic.longest = max(self._traffic.longest, first.longest)
+            self._traffic.spans += first.spans
             if setting.way == "CHUNK":
                 self._add(self._traffic.publications, stream, int(first.sent.sum()), int(beyond.sent.sum()))
             else:

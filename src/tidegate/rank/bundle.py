@@ -42,7 +42,7 @@ class PostColumns(NamedTuple):
     """Where posts say which they are, when they were written, and by whom."""
 
     id: str = "id"
-    time: str = "time"
+    time: str = "ts"
     author: str | None = "author"
 
 

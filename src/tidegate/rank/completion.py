@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Int64, offsets_of
+from tidegate.kernels import njit
 from tidegate.rank.selection import Asked, Won, best_of
 
 

@@ -47,14 +47,21 @@ class Advance(NamedTuple):
 
 
 def advance(
-    held: Held | None, slices: Sequence[Bundle], columns: PostColumns, watermark: int = NEVER, idle: int | None = None
+    held: Held | None,
+    slices: Sequence[Bundle],
+    columns: PostColumns,
+    watermark: int = NEVER,
+    idle: int | None = None,
+    *,
+    apart: bool = False,
 ) -> Advance:
     """Add slices, in the order of feeds, to what is held, at this watermark; times are microseconds.
 
-    A feed that has got nothing for `idle` is forgotten: should it get something again, it begins anew.
+    A feed that has got nothing for `idle` is forgotten: should it get something again, it begins anew. `apart` is as
+    the slices were made by.
     """
     closed = NEVER if held is None else held.closed
-    now = known(None if held is None else held.bundle, slices, columns)
+    now = known(None if held is None else held.bundle, slices, columns, apart=apart)
     watermark = max(watermark, closed)
     # What comes in now is late for the windows that end now.
     ended = timed_winners(now.order[now.is_held[now.order]], now.feed, now.time, now.author, now.by, closed)

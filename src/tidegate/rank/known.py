@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidegate.csr import Int64, offsets_of
+from tidegate.errors import PipelineError
 from tidegate.rank.bundle import NAME, Bundle, PostColumns, authors, first_rows, id_ranks, id_texts, numbered, times
 from tidegate.rank.completion import next_window
 from tidegate.rank.ranking import ranking_of
@@ -49,8 +50,12 @@ class Known:
         return place
 
 
-def known(held: Bundle | None, slices: Sequence[Bundle], columns: PostColumns) -> Known:
-    """Join at least one bundle with others; entries of slices follow those held, slice by slice."""
+def known(held: Bundle | None, slices: Sequence[Bundle], columns: PostColumns, *, apart: bool = False) -> Known:
+    """Join at least one bundle with others; entries of slices follow those held, slice by slice.
+
+    Slices that have the matches of a post `apart` may share it; where they do not, the same post twice is two events
+    of a window by count.
+    """
     bundles = [*([] if held is None else [held]), *slices]
     feeds = pa.concat_tables([one.feeds for one in bundles])
     n_held = 0 if held is None else held.feeds.num_rows
@@ -76,13 +81,15 @@ def known(held: Bundle | None, slices: Sequence[Bundle], columns: PostColumns) -
     score = np.concatenate([one.column("score") for one in bundles])
     shifts = offsets_of([one.posts.num_rows for one in bundles])
     post = np.concatenate([one.column("post") + shift for one, shift in zip(bundles, shifts[:-1], strict=True)])
-    posts = pa.concat_tables([one.posts for one in bundles], promote_options="default")
+    posts = _posts([one.posts for one in bundles])
     by = _asked(feeds.column("ranking").take(pa.array(first)))
     ids = id_ranks(id_texts(posts, columns))
     # A post may come twice into a window of time, through two slices. Windows by count are counted already.
-    timed = np.flatnonzero(by.timed[feed])
-    is_known = ~by.timed[feed]
-    is_known[timed[first_rows(numbered(pa.array(feed[timed]), pa.array(ids[post[timed]]))[0])]] = True
+    is_known = _first_times(feed, ids[post], by.timed[feed])
+    is_new = np.arange(len(feed)) >= (0 if held is None else held.entries.num_rows)
+    if apart:
+        is_whole = feeds.column("subscription").take(pa.array(first)).is_null().to_numpy() & ~by.timed
+        is_known &= _counted_once(feed, position, ids[post], before, after, is_new & is_whole[feed])
     rows = np.flatnonzero(is_known)
     offsets = offsets_of(np.bincount(feed[rows], minlength=len(first)))
     rows = rows[grouped(np.arange(len(rows)), feed[rows], offsets)]
@@ -105,10 +112,41 @@ def known(held: Bundle | None, slices: Sequence[Bundle], columns: PostColumns) -
         post=post[rows],
         time=time,
         author=authors(posts, columns)[post[rows]],
-        is_held=rows < (0 if held is None else held.entries.num_rows),
+        is_held=~is_new[rows],
         order=at[best_first(score[rows[at]], time[at], ids[post[rows[at]]])],
         posts=posts,
     )
+
+
+def _posts(tables: list[pa.Table]) -> pa.Table:
+    """All of them as one table; after a restart posts may have more columns, and wider numbers in them."""
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        remedy = "give columns the types they had, or begin with another checkpoint"
+        raise PipelineError(f"posts have other types than those that are held of feeds: {error}: {remedy}") from error
+
+
+def _first_times(feed: Int64, post: Int64, which: Bools) -> Bools:
+    """Whether an entry is the first of its post in its feed, among some; the others are."""
+    rows = np.flatnonzero(which)
+    is_first = ~which
+    is_first[rows[first_rows(numbered(pa.array(feed[rows]), pa.array(post[rows]))[0])]] = True
+    return is_first
+
+
+def _counted_once(feed: Int64, position: Int64, post: Int64, before: Int64, after: Int64, which: Bools) -> Bools:
+    """Tell which entries stay if posts are left out that several slices have counted; closes the gaps.
+
+    Of the feeds of these entries slices have sent everything, so that the gaps can be seen.
+    """
+    is_first = _first_times(feed, post, which)
+    rows = np.flatnonzero(which & is_first)
+    offsets = offsets_of(np.bincount(feed[rows], minlength=len(before)))
+    rows = rows[grouped(np.arange(len(rows)), feed[rows], offsets)]
+    position[rows] = before[feed[rows]] + np.arange(len(rows)) - offsets[feed[rows]]
+    after -= np.bincount(feed[~is_first], minlength=len(before))
+    return is_first
 
 
 def _asked(texts: pa.ChunkedArray) -> Asked:

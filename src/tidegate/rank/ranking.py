@@ -5,21 +5,21 @@
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from tidegate.errors import ConfigError
 from tidegate.rank.duration import duration, duration_text
-from tidegate.rank.score import Score
+from tidegate.rank.score import Scorable, Score
 from tidegate.rank.windows import Windows
 
 K, WINDOW, SCORE = 10, "1h", "recency"
 """What is meant where nothing is said."""
 
 MAX_OVERLAP = 100
-"""In how many windows of time a post may be."""
+"""In how many windows of time a post may be; and how many posts a feed may deliver for each that comes in."""
 
 _LARGEST = 1_000_000
 
@@ -64,8 +64,8 @@ class Ranking:
     """All subscriptions of a subscriber with this ranking are one feed, in which a post counts once."""
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any], fields: Collection[str] | None = None) -> "Ranking":
-        """Read the object, or raise `ConfigError` with the thing and the remedy; `fields`, if known, are the posts'.
+    def parse(cls, given: Mapping[str, Any]) -> "Ranking":
+        """Read the object, or raise `ConfigError` with the thing and the remedy.
 
         >>> Ranking.parse({"k": 2, "window": 20}).windows
         Windows(k=2, width=20, shift=20)
@@ -75,7 +75,7 @@ class Ranking:
             raise ConfigError(f"ranking names {unknown[0]!r:.80}: allowed are {', '.join(_KEYS)}")
         return cls(
             _windows(given),
-            Score.parse(given.get("score", SCORE), fields),
+            Score.parse(given.get("score", SCORE)),
             _truth("diverse", given.get("diverse", False)),
             _most(given.get("most")),
             _truth("feed", given.get("feed", False)),
@@ -105,10 +105,10 @@ def ranking_of(text: str) -> Ranking:
     return Ranking.parse(given)
 
 
-def checked_ranking(text: str) -> Ranking:
-    """Return the ranking that a subscription asks for, or raise `ConfigError`: also for functions nobody registered."""
+def checked_ranking(text: str, known: Scorable) -> Ranking:
+    """Return the ranking that a subscription asks for, or raise `ConfigError`: also for scores by what is not known."""
     ranking = ranking_of(text)
-    ranking.score.check_functions()
+    ranking.score.check(known)
     return ranking
 
 
@@ -119,7 +119,13 @@ def _windows(given: Mapping[str, Any]) -> Windows | TimeWindows:
     if not isinstance(window, str):
         if isinstance(shift, str):
             raise ConfigError(f"shift is {shift!r:.80} of a window of {window!r:.80} posts: give a number of posts")
-        return Windows(k, _whole("window", window), _whole("shift", shift))
+        windows = Windows(k, _whole("window", window), _whole("shift", shift))
+        if k > MAX_OVERLAP * windows.shift:
+            problem = (
+                f"the {k:,} best of windows that shift by {windows.shift:,} are {k // windows.shift:,} for every post"
+            )
+            raise ConfigError(f"{problem}: give a shift of {-(-k // MAX_OVERLAP):,} or more, or a smaller k")
+        return windows
     if not isinstance(shift, str):
         raise ConfigError(f"shift is {shift!r:.80} of a window of {window!r:.80}: give a span of time such as '5m'")
     return TimeWindows(k, duration("window", window), duration("shift", shift))

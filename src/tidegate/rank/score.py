@@ -5,9 +5,9 @@ A part is a text: `recency`, `popularity`, `rarity`, `field:likes`, `near:(48.86
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -39,6 +39,19 @@ def registered_scores() -> dict[str, ScoreFunction]:
     return dict(_functions)
 
 
+class Scorable(NamedTuple):
+    """What scores can go by. It travels: who checks rankings for this process knows no functions by itself."""
+
+    functions: frozenset[str]
+    fields: frozenset[str] | None = None
+    """The columns that posts have; None if nobody has said."""
+
+
+def scorable(fields: frozenset[str] | None = None) -> Scorable:
+    """Return what is known in this process, and the columns that posts have."""
+    return Scorable(frozenset(_functions), fields)
+
+
 @dataclass(frozen=True, order=True)
 class Part:
     """One thing that is good about a post."""
@@ -63,8 +76,8 @@ class Score:
     parts: tuple[tuple[Part, float], ...]
 
     @classmethod
-    def parse(cls, given: Any, fields: Collection[str] | None = None) -> "Score":
-        """Read a part, or an object of parts and their weights; where `fields` are known, others are refused.
+    def parse(cls, given: Any) -> "Score":
+        """Read a part, or an object of parts and their weights.
 
         >>> Score.parse({"recency": 1, "field:likes": 0.5}).value
         {'field:likes': 0.5, 'recency': 1.0}
@@ -76,21 +89,24 @@ class Score:
             )
         parts: dict[Part, float] = {}
         for text, weight in weights.items():
-            part = _part(text, fields)
+            part = _part(text)
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not _is_finite(weight):
                 raise ConfigError(f"the weight of score {text!r:.80} is {weight!r:.80}: give a number")
             if part in parts:
                 raise ConfigError(f"score {text!r:.80} is there twice: give one weight for it")
-            parts[part] = float(weight)
+            parts[part] = _signless(weight)
         return cls(tuple(sorted(parts.items())))
 
-    def check_functions(self) -> None:
-        """Refuse functions that are not registered in this process; whoever computes scores may know others."""
+    def check(self, known: Scorable) -> None:
+        """Refuse functions that are not registered, and fields that posts do not have, as far as that is known."""
         for part, _ in self.parts:
-            if part.kind == "function" and part.name not in _functions:
-                known = ", ".join(sorted(_functions)) or "none"
+            if part.kind == "function" and part.name not in known.functions:
+                names = ", ".join(sorted(known.functions)) or "none"
                 problem = f"score function {part.name!r:.80} is not registered"
-                raise ConfigError(f"{problem}: register it first (known: {known})")
+                raise ConfigError(f"{problem}: register it first (known: {names})")
+            if part.kind == "field" and known.fields is not None and part.name not in known.fields:
+                names = ", ".join(sorted(known.fields))
+                raise ConfigError(f"score field {part.name!r:.80} is unknown: posts have {names}")
 
     @property
     def value(self) -> str | dict[str, float]:
@@ -100,6 +116,11 @@ class Score:
         return {str(part): weight for part, weight in self.parts}
 
 
+def _signless(number: float) -> float:
+    """The number as a float; zeros are equal, and have to be written alike."""
+    return float(number) or 0.0
+
+
 def _is_finite(number: float) -> bool:
     try:
         return math.isfinite(number)
@@ -107,15 +128,11 @@ def _is_finite(number: float) -> bool:
         return False
 
 
-def _part(text: str, fields: Collection[str] | None) -> Part:
+def _part(text: str) -> Part:
     kind, colon, argument = text.partition(":")
     if kind in PLAIN and not colon:
         return Part(kind)
-    if kind == "field" and argument:
-        if fields is not None and argument not in fields:
-            raise ConfigError(f"score field {argument!r:.80} is unknown: posts have {', '.join(sorted(fields))}")
-        return Part(kind, argument)
-    if kind == "function" and argument:
+    if kind in ("field", "function") and argument:
         return Part(kind, argument)
     if kind == "near":
         return _near(text, argument)
@@ -131,4 +148,4 @@ def _near(text: str, argument: str) -> Part:
         lat = lon = math.nan
     if not (-90 <= lat <= 90 and -180 <= lon <= 180):
         raise ConfigError(f"score {text!r:.80} is no place on Earth: write near:(lat,lon) in degrees")
-    return Part("near", lat=lat, lon=lon)
+    return Part("near", lat=_signless(lat), lon=_signless(lon))

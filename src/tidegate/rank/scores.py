@@ -109,6 +109,15 @@ def _by_column(scores: Sequence[Score], slot: int) -> dict[Part, dict[int, Score
     return found
 
 
+def _told(error: Exception) -> str:
+    """What an error says: others have written it, so it may fail to, or say what cannot be sent on."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:
+        text = type(error).__name__
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class _Sheet:
     """The values of parts for all posts, each computed once."""
 
@@ -187,7 +196,7 @@ class _Sheet:
                 values[begin:end] = given
             except Exception as error:
                 if end - begin == 1:
-                    reason[begin] = self.note(f"score {part} fails: {type(error).__name__}: {error}"[:200])
+                    reason[begin] = self.note(f"score {part} fails: {_told(error)}"[:200])
                 else:
                     middle = (begin + end) // 2
                     waiting += [(middle, end), (begin, middle)]

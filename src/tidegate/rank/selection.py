@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Int64, offsets_of
+from tidegate.kernels import njit
 from tidegate.rank.ranking import Ranking, TimeWindows
 
 Bools = NDArray[np.bool_]

@@ -7,9 +7,9 @@ events, one fewer than a window has, and whatever is among the best of any windo
 """
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Int64
+from tidegate.kernels import njit
 from tidegate.rank.selection import Asked, Bools, best_of, grouped, timed_winners
 
 WIDEST_DIVERSE = 256

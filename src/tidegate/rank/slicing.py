@@ -41,6 +41,8 @@ class Slicing:
     functions: Mapping[str, ScoreFunction] = field(default_factory=dict)
     chunks: bool = True
     """Whether what no window can need is left behind; if not, all is sent, to compare."""
+    apart: bool = False
+    """Whether a post may be in several slices, so that only who sees them all can count it once."""
 
 
 class Sliced(NamedTuple):
@@ -173,7 +175,11 @@ def _needed(
     at = np.flatnonzero(can_save(lengths, by)[entries.feed])
     ids = id_ranks(id_texts(posts, how.columns))[entries.post[at]]
     order = at[best_first(entries.score[at], when[at], ids)]
-    return np.flatnonzero(needed(order, entries.feed, when, author, offsets_of(lengths), by))
+    is_needed = needed(order, entries.feed, when, author, offsets_of(lengths), by)
+    if how.apart:
+        is_whole = np.array([one.feed for one in rankings], np.bool_)[ranking] & ~by.timed
+        is_needed |= is_whole[entries.feed]
+    return np.flatnonzero(is_needed)
 
 
 def _with_numbers(feeds: pa.Table, lengths: Int64, newest: Int64) -> pa.Table:

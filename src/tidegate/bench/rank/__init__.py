@@ -1,9 +1,11 @@
 """Benchmark `rank`: what ranked feeds cost on a chain of brokers, and how late they are (Figures 3 to 10).
 
-Arrays and messages have to count the same, and what is delivered has to be explained: what differs ends the run.
+And on Spark, how much of it is shuffled, and how fast. Arrays and messages have to count the same, and what is
+delivered has to be explained, or be what one place would deliver: what differs ends the run.
 """
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,15 +31,19 @@ from tidegate.bench.rank.social import (
     report_synchronised,
     report_tails,
 )
+from tidegate.bench.rank.streamed import report_shuffled, report_streamed
 from tidegate.bench.report import Report, Scale
 from tidegate.errors import ConfigError
 from tidegate.overlay.setting import Setting
+from tidegate.spark.trials.batch import trial_session
+from tidegate.spark.trials.ranked import holding_state
 from tidegate.workload.follows import FACEBOOK_LIKE, TWITTER_LIKE, fans, friends, thinned
 
 __all__ = ["plot", "run"]
 _CASES = 10
 _CHECKED_POSTS, _CHECKED_FEEDS = 3_000, 30
-_PARTS = 13
+_CORES = 2
+_PARTS = 15
 
 
 def run(
@@ -87,8 +93,24 @@ def _parts(report: Report, sizes: Sizes, seed: int, graph: Path | None) -> Itera
         report_synchronised(report, society, sizes)
     yield "scalability"
     report_scalability(report, societies, sizes)
+    delivered = yield from _spark_parts(report, sizes, seed)
     summarise(report, gains)
-    report.section("Checked", [{"links, arrays against messages": links, "feeds, explained": feeds}])
+    report.section(
+        "Checked",
+        [{"links, arrays against messages": links, "feeds, explained": feeds, "delivered on Spark": delivered}],
+    )
+
+
+def _spark_parts(report: Report, sizes: Sizes, seed: int) -> Generator[str, None, int]:
+    """Do the parts on Spark; return how many posts were delivered and compared."""
+    delivered = 0
+    with tempfile.TemporaryDirectory(prefix="tidegate-bench-") as folder:
+        yield "feeds on Spark"
+        with trial_session(_CORES) as spark, holding_state(spark):
+            delivered += report_streamed(report, spark, Path(folder), sizes, seed)
+            yield "what is shuffled on Spark"
+            delivered += report_shuffled(report, spark, Path(folder), sizes, seed)
+    return delivered
 
 
 def _societies(sizes: Sizes, seed: int) -> list[Society]:

@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from tidegate.errors import TidegateError
-from tidegate.overlay.borders import Borders, CommonStretches, EveryCount
+from tidegate.overlay.borders import Borders, CommonStretches, EveryCount, EveryPeriod
 from tidegate.overlay.chain import Chain
 from tidegate.overlay.feeds import Feed, Posts
 from tidegate.overlay.network import Links
@@ -56,9 +56,13 @@ def checked_small_cases(seed: int, cases: int) -> tuple[int, int]:
     for _ in range(cases):
         chain, posts, feeds = _drawn(generator)
         slow = Links(delay=lambda: random.choice([0.0, 0.3, 2.5]))
-        rules: tuple[Borders, ...] = (EveryCount(int(generator.integers(1, 6))), CommonStretches(4, 5))
+        rules: tuple[Borders, ...] = (
+            EveryCount(int(generator.integers(1, 6))),
+            EveryPeriod(3.0),
+            CommonStretches(4, 5),
+        )
         for way, borders, cover, together in product(get_args(Way), rules, (False, True), (1, 2)):
-            setting = Setting(way, borders, cover, together)
+            setting = Setting(way, borders, cover=cover, together=together)
             run = simulated(chain, posts, feeds, setting, slow)
             links += check_links(chain, posts, feeds, setting, run)
             feeds_checked += check_explained(posts, feeds, run, f"{way} with {borders}")

@@ -3,11 +3,15 @@
 from typing import Any, Final
 
 from tidegate.bench.rank.comparison import PAPER_ONCE
+from tidegate.bench.rank.streamed import BY_COUNT, BY_TIME, MIXED, RANDOM, SHUFFLED, STREAMED
 from tidegate.bench.report import Report, Row, Section
 
 _ALIKE: Final = 0.05
 _GAIN: Final = 10.0
 _SECONDS: Final = 60.0
+_SHUFFLED_BY_COUNT: Final = 0.46
+_SHUFFLED_BY_TIME: Final = 0.12
+_MATCHES_PER_S: Final = 50_000
 
 
 def summarise(report: Report, gains: dict[str, float]) -> None:
@@ -23,11 +27,16 @@ def summarise(report: Report, gains: dict[str, float]) -> None:
     plain, together = _section(report, "Figure 10, Facebook-like").rows[-2:]
     longer = together["mean chunk"] / plain["mean chunk"]
     seconds = max(row["seconds"] for row in _section(report, "Scalability").rows)
+    by_count, by_time = (_shuffled(report, windows) for windows in (BY_COUNT, BY_TIME))
+    pace = min(row["matches/s"] for row in _section(report, STREAMED).rows if row["windows"] == MIXED)
     report.summary |= {
         "bchunk_source_fraction": max(once, key=lambda value: abs(value - PAPER_ONCE)),
         "sync_gain_points_facebook": gains["Facebook-like"],
         "sync_gain_points_twitter": gains["Twitter-like"],
         "simulation_seconds": seconds,
+        "spark_shuffle_fraction_count": by_count,
+        "spark_shuffle_fraction_time": by_time,
+        "ranked_matches_per_s": pace,
     }
     report.section(
         "What has to hold",
@@ -46,12 +55,35 @@ def summarise(report: Report, gains: dict[str, float]) -> None:
             ),
             _claim("their mean chunk, over that by count", "<= 1", longer, longer <= 1),
             _claim("seconds to count the slowest chain", f"<= {_SECONDS:g}", seconds, seconds <= _SECONDS),
+            _claim(
+                "rows shuffled on Spark, windows by count",
+                f"<= {_SHUFFLED_BY_COUNT}",
+                by_count,
+                by_count <= _SHUFFLED_BY_COUNT,
+            ),
+            _claim(
+                "rows shuffled on Spark, windows of time",
+                f"<= {_SHUFFLED_BY_TIME}",
+                by_time,
+                by_time <= _SHUFFLED_BY_TIME,
+            ),
+            _claim(
+                "matches ranked a second on Spark, half of each, the slower graph",
+                f">= {_MATCHES_PER_S:,}",
+                pace,
+                pace >= _MATCHES_PER_S,
+            ),
         ],
     )
 
 
 def _section(report: Report, title: str) -> Section:
     return next(section for section in report.sections if section.title.startswith(title))
+
+
+def _shuffled(report: Report, windows: str) -> float:
+    rows = _section(report, SHUFFLED).rows
+    return next(row["rows, of"] for row in rows if (row["windows"], row["score"]) == (windows, RANDOM))  # type: ignore[no-any-return]
 
 
 def _of(rows: list[Row], way: str) -> list[Row]:

@@ -6,8 +6,9 @@ from typing import Final, Literal, Self
 
 import numpy as np
 
+from tidegate.overlay.borders import Floats
 from tidegate.overlay.chain import Chain
-from tidegate.overlay.feeds import Feed, Floats, Posts
+from tidegate.overlay.feeds import Feed, Posts
 from tidegate.overlay.network import Links
 from tidegate.overlay.setting import Setting
 from tidegate.overlay.simulation import Run, simulated
@@ -20,6 +21,8 @@ OF_THE_PAPER: Final = Windows(1, 20, 20)
 COUNT: Final = 100
 """Events of a chunk."""
 BROKERS: Final = 24
+AN_EDGE: Final = 50
+"""Subscribers of an edge broker, of which the paper speaks whatever their number in all."""
 SECONDS_A_POST: Final = 4.0
 _SECONDS_A_SUBSCRIPTION: Final = 1.0
 HOP: Final = 0.01
@@ -47,10 +50,12 @@ class Scene:
         scoring: Scoring = "deterministic",
         mixed: bool = False,
         sources: int = 1,
+        each: int | None = None,
     ) -> Self:
         """Publish at so many sources in turn, the first at the chain's end, others spread over it.
 
-        If `mixed`, subscribers join one a second, while posts are published; if not, before (2-phase).
+        If `mixed`, subscribers join one a second, while posts are published; if not, before (2-phase). Subscribers
+        are spread over all edge brokers, or fill one after the other, `each` with so many.
         """
         chain = Chain.of(BROKERS)
         times = SECONDS_A_POST * np.arange(posts, dtype=np.float64)
@@ -58,7 +63,7 @@ class Scene:
         published = Posts(times, np.array(at)[np.arange(posts) % sources])
         score = scores_of(scoring, posts, seed)
         feeds = []
-        for number, edge in enumerate(chain.spread(subscribers, at)):
+        for number, edge in enumerate(chain.spread(subscribers, at, each)):
             since = int(np.searchsorted(times, number * _SECONDS_A_SUBSCRIPTION)) if mixed else 0
             feeds.append(Feed(edge, windows, np.arange(since, posts), score()))
         return cls(chain, published, feeds)

@@ -25,6 +25,15 @@ class Sizes:
     brokers: tuple[int, ...] = (24, 96, 960)
     period: float = 2.0
     """Of them, the one that is used elsewhere."""
+    shuffled_feeds: int = 1_000
+    """On Spark, where it is counted what is shuffled."""
+    ranked_feeds: int = 100_000
+    """On Spark, where matches are ranked as fast as may be."""
+    ranked_batches: int = 8
+    slice_rows: int = 1 << 18
+    """Matches of a slice there, about; two are a batch."""
+    every_case: bool = True
+    """On Spark: each kind of window alone, and scores that only rise, as well."""
 
 
 SIZES: Final[dict[Scale, Sizes]] = {
@@ -38,6 +47,11 @@ SIZES: Final[dict[Scale, Sizes]] = {
         social_subscribers=(100, 250, 500, 1_000),
         social_posts=60_000,
         periods=(0.5, 1.0, 2.0, 4.0),
+        shuffled_feeds=100,
+        ranked_feeds=20_000,
+        ranked_batches=2,
+        slice_rows=100_000,
+        every_case=False,
     ),
     "paper": Sizes(
         (50, 100, 200, 400, 600, 800, 1_000),
