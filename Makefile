@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCALE ?= small
 
-.PHONY: help demo test lint format bench java services clean
+.PHONY: help demo test lint format bench java chromium screenshot services clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -12,7 +12,7 @@ help: ## list the targets
 demo: $(STAMP) java ## match generated posts against a hundred thousand subscriptions
 	$(BIN)/tidegate demo
 
-test: $(STAMP) java services ## run the whole test suite
+test: $(STAMP) java chromium services ## run the whole test suite
 	$(BIN)/pytest -n 2 --dist loadscope -q
 
 lint: $(STAMP) ## ruff, mypy (strict), and the one-way rooms
@@ -36,9 +36,19 @@ bench: $(STAMP) java ## every benchmark at SCALE (small, paper or max); JSON and
 	$(BIN)/tidegate bench spatial --scale $(SCALE) --json out/spatial-$(SCALE).json --plot out/spatial-$(SCALE).png
 	$(BIN)/tidegate bench adjust --scale $(SCALE) --json out/adjust-$(SCALE).json --plot out/adjust-$(SCALE).png
 	$(BIN)/tidegate bench rank --scale $(SCALE) --json out/rank-$(SCALE).json --plot out/rank-$(SCALE).png
+	$(BIN)/tidegate bench workload --scale $(SCALE) --json out/workload-$(SCALE).json --plot out/workload-$(SCALE).png
+	$(BIN)/tidegate bench satisfaction --scale $(SCALE) --json out/satisfaction-$(SCALE).json --plot out/satisfaction-$(SCALE).png
+	$(BIN)/tidegate bench provision --scale $(SCALE) --json out/provision-$(SCALE).json --plot out/provision-$(SCALE).png
+	$(BIN)/tidegate bench delivery --scale $(SCALE) --json out/delivery-$(SCALE).json
+
+screenshot: $(STAMP) chromium ## take the picture of the page that is in the README
+	$(BIN)/python -m tests.browser.screenshot docs/images/page.png
 
 services: ## fetch Spark's Kafka connector, and Maven for it
 	@scripts/kafka jars > /dev/null
+
+chromium: ## make sure that a browser is here, for the tests of the page
+	@scripts/ensure-chromium
 
 java: ## make sure that Java 17 or newer is here
 	@scripts/ensure-java

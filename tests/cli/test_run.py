@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.machine import free_port
+from tidegate.spark.job import usual_checkpoint
 from tidegate.store.status import Jobs, JobStatus
 from tidegate.store.store import Store
 
@@ -106,6 +107,7 @@ def test_a_signal_stops_a_job_cleanly_and_it_goes_on_where_it_was(folder: Path) 
     for stopping in (signal.SIGINT, signal.SIGTERM):
         port = free_port()
         options = ["--master", "local[2]", "--trigger", "200ms", "--metrics-port", str(port)]
+        options += ["--shed-beyond", "100000"]
         with job(folder, "--posts", "microblog:?rowsPerSecond=500", "--matches", "delta:matches", *options) as process:
             text = wait_for_batches(port, process)
             assert re.search(r"^tidegate_posts_total\{.*\} [1-9]", text, re.MULTILINE)
@@ -113,6 +115,7 @@ def test_a_signal_stops_a_job_cleanly_and_it_goes_on_where_it_was(folder: Path) 
             (running,) = status(folder)["jobs"]
             assert running["running"]
             assert running["store"] == 1
+            assert running["figures"]["shedding"] == {"level": 0, "of": 8}
             process.send_signal(stopping)
             out, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, err) == (0, "")
@@ -157,6 +160,22 @@ def test_what_cannot_run_is_refused_before_spark_starts(
     assert complaint in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (folder / "absent").exists()
+
+
+@pytest.mark.parametrize(("option", "value"), [("--delay", "10"), ("--idle", "soon"), ("--trigger", "now")])
+def test_what_cannot_be_ranked_by_is_refused_before_spark_starts(folder: Path, option: str, value: str) -> None:
+    done = tidegate(folder, "rank", "--posts", "microblog:", "--windows", "json:windows", option, value)
+    assert done.returncode == 2
+    assert re.search(rf"{value}'.*: (give|write) a ", done.stderr)
+    assert done.stderr.count("\n") == 1
+    assert not list((folder / "subscriptions").glob("_tidegate/checkpoints/*"))
+
+
+def test_jobs_that_match_and_that_rank_are_apart_though_they_have_one_source_and_one_sink(folder: Path) -> None:
+    store = Store.open(folder / "subscriptions")
+    places = [usual_checkpoint(store, "json:posts", "console:", ranked=ranked) for ranked in (False, True, False, True)]
+    assert places[:2] == places[2:]
+    assert places[0] != places[1], "the one would begin where the other has ended"
 
 
 def test_status_tells_running_jobs_from_silent_ones(folder: Path) -> None:

@@ -8,8 +8,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tidegate.errors import ConfigError
+from tidegate.rank import score
 from tidegate.spark.changes import ChangeBatches, Changed, apply_changes
 from tidegate.store.dead_letters import DeadLetters
+from tidegate.store.post_columns import note_columns
 from tidegate.store.store import Store
 
 SCHEMA = "operation string, id string, subscriber string, query string, region string, tags array<string>"
@@ -60,6 +62,20 @@ def test_changes_are_applied_in_their_order_and_bad_ones_set_aside(spark: SparkS
     assert "operation is ''" in reasons["f"]
     assert reasons.keys() == {"d", "e", "a", None, "f", "g", "h"}
     assert json.loads(letters.column("post")[0].as_py())["query"] == "(storm"
+
+
+def test_rankings_are_judged_by_what_the_driver_knows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker has no functions registered, and does not ask what columns posts have."""
+    monkeypatch.setattr(score, "_functions", {"fresh": len})
+    store = Store.open(tmp_path / "store")
+    note_columns(store.beside, "job", ["id", "text"])
+    rankings = {"a": "function:fresh", "b": "function:stale", "c": "field:likes", "d": "field:text"}
+    rows = [("subscribe", id_, "ana", "storm", json.dumps({"score": by})) for id_, by in rankings.items()]
+    names = "operation string, id string, subscriber string, query string, ranking string"
+    ChangeBatches("run", store)(spark.createDataFrame(rows, names), 0)
+    assert living(store).keys() == {"a", "d"}
 
 
 def test_a_batch_that_comes_again_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from pyspark.errors import PySparkAttributeError
 from pyspark.sql import SparkSession
 import tidegate
 from tidegate.route.plan import Plan
+from tidegate.spark.ranked import PROVIDER, RankSettings
 from tidegate.spark.run import Settings, start
 from tidegate.spark.session import SETTINGS
 from tidegate.spark.sinks import sink_at
@@ -61,6 +62,11 @@ for plan in ("replicate", "hash:3"):
     writer = tidegate.match(stream, store, carry=[]).writeStream.format("parquet").trigger(availableNow=True)
     writer = writer.option("checkpointLocation", f"{folder}/checkpoint-plain-{name}")
     writer.start(f"{folder}/plain-{name}").awaitTermination()
+for key, value in PROVIDER.items():
+    spark.conf.set(key, value)
+writer = tidegate.ranked_feeds(stream, store, RankSettings(buckets=2), carry=[]).writeStream.format("parquet")
+writer = writer.trigger(availableNow=True).option("checkpointLocation", f"{folder}/checkpoint-ranked")
+writer.start(f"{folder}/ranked").awaitTermination()
 spark.stop()
 """
 
@@ -73,7 +79,10 @@ def test_batches_and_streams_are_matched_under_spark_connect(tmp_path: Path) -> 
     for number in range(2):
         pq.write_table(posts.slice(200 * number, 200), tmp_path / "posts" / f"{number}.parquet")
     subscribers = ["ana"] * len(queries)
-    subscriptions = pa.table({"id": list(queries), "query": list(queries.values()), "subscriber": subscribers})
+    rankings = ['{"k": 1, "window": 3, "feed": true}'] * len(queries)
+    subscriptions = pa.table(
+        {"id": list(queries), "query": list(queries.values()), "subscriber": subscribers, "ranking": rankings}
+    )
     Store.open(tmp_path / "store").apply(subscriptions)
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, tmp_path],
@@ -94,6 +103,11 @@ def test_batches_and_streams_are_matched_under_spark_connect(tmp_path: Path) -> 
         for rows in (job, plain):
             ids = map(str, rows.column("id").to_pylist())
             assert sorted(zip(ids, rows.column("subscription").to_pylist(), strict=True)) == expected
+    ranked = pq.read_table([*(tmp_path / "ranked").glob("*.parquet")])
+    of_feed = {post for post, _ in expected}
+    # In order, as the names of the files have none.
+    assert sorted(ranked.column("window").to_pylist()) == list(range(len(of_feed) // 3))
+    assert set(map(str, ranked.column("id").to_pylist())) <= of_feed
     reported = [json.loads(file.read_text()) for file in sorted(tmp_path.glob("report-*.json"))]
     assert [counts["posts"] for counts in reported] == [200, 200]
     assert sum(counts["matches"] for counts in reported) == len(expected)

@@ -5,6 +5,7 @@ import time
 import urllib.request
 from collections import Counter
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -69,6 +70,19 @@ def test_counts_of_batches_add_up_and_the_last_batch_is_kept() -> None:
     assert figures.total.loads == {0: 44, 2: 6}
     assert figures.last.posts == 5
     assert figures.candidates_per_post == 1.0
+
+
+def test_who_waits_for_the_end_of_a_query_has_all_that_was_told_of_it() -> None:
+    metrics = Metrics()
+
+    def tell() -> None:
+        metrics.counted("job", 0, Counts(posts=3))
+        metrics.ended("job")
+
+    assert not metrics.wait_for_end("job", 0)
+    Timer(0.05, tell).start()
+    assert metrics.wait_for_end("job", 60)
+    assert metrics.of("job").total.posts == 3
 
 
 def test_figures_that_were_read_do_not_change_any_more() -> None:
@@ -267,3 +281,12 @@ def _settled(metrics: Recorder, batches: int) -> None:
     deadline = time.monotonic() + 30
     while len(metrics.lags) < batches and time.monotonic() < deadline:
         time.sleep(0.05)
+
+
+def test_what_ranking_holds_is_a_level_and_what_it_did_adds_up() -> None:
+    metrics = Metrics()
+    metrics.ranked("q", {"matches": 10, "sent": 4, "feeds": 3, "held": 5, "held_bytes": 500})
+    metrics.ranked("q", {"matches": 20, "sent": 6, "feeds": 2, "held": 1, "held_bytes": 100})
+    figures = metrics.of("q")
+    assert figures.ranked_total == Counter(matches=30, sent=10)
+    assert figures.ranked["held"] == 1

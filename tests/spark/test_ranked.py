@@ -191,13 +191,58 @@ def test_matches_that_cannot_be_read_are_refused_at_once(spark: SparkSession, tm
     matches = read(spark, tmp_path / "posts")
     for wrong, answer in (
         (matches.drop("ranking"), "matches have no column 'ranking'"),
-        (matches.withColumn("time", F.lit("now")), "column 'time' is of type string: cast it to timestamp first"),
+        (matches.withColumn("ts", F.lit("now")), "column 'ts' is of type string: cast it to timestamp first"),
+        (matches.withColumn("id", F.struct("id")), "column 'id' is of type struct<id:string>: cast it to string first"),
+        (matches.withColumn("ranking", F.lit(3)), "column 'ranking' is of type int: cast it to string first"),
+        (matches.withColumn("author", F.array("author")), "column 'author' is of type array<string>: cast it"),
         (matches.withColumn("Rank", F.lit(1)), "matches have a column 'rank', which ranking adds itself"),
+        (matches.withColumn("_bucket", F.lit("pail")), "matches have a column '_bucket', which ranking adds itself"),
     ):
         with pytest.raises(ConfigError, match=answer):
             ranked(wrong)
-    with pytest.raises(ConfigError, match="buckets is 0: give 1 to 65,536"):
-        ranked(matches, RankSettings(buckets=0))
     spark.conf.unset("spark.sql.streaming.stateStore.providerClass")
     with pytest.raises(ConfigError, match="ranked feeds need the RocksDB state store"):
         ranked(matches)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "answer"),
+    [
+        ({"buckets": 0}, "buckets is 0: give 1 to 65,536"),
+        ({"slice_rows": 0}, "slice_rows is 0: give 1 or more"),
+        ({"delay": "10"}, "delay is '10': give a span of time"),
+        ({"ahead": None}, "ahead is None: give a span of time"),
+        ({"idle": "soon"}, "idle is 'soon': give a span of time"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_there_is_a_stream(wrong: dict[str, Any], answer: str) -> None:
+    with pytest.raises(ConfigError, match=answer):
+        RankSettings(**wrong)
+    assert RankSettings(idle=None).idle is None
+
+
+def test_posts_of_any_columns_are_carried_through_a_restart_in_another_time_zone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    ranking = '{"k": 3, "window": 3, "score": "field:likes"}'
+    batches: list[Batch] = [[[Match(f"{i}", 10**15 + i, "a", i, "ana", "s", ranking)], []] for i in range(3)]
+    sink, folder = Sink(), tmp_path / "posts"
+    for zone, part in (("UTC", batches[:1]), ("Asia/Tokyo", batches[1:])):
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        write(folder, part)
+        odd = read(spark, folder).withColumns(
+            {
+                "raw": F.encode(F.col("id"), "utf-8"),
+                "price": F.col("likes").cast("decimal(20,3)"),
+                "meta": F.struct(F.lit(1).alias("version"), F.col("ts").alias("crawled")),
+                "times": F.array(F.col("ts"), F.lit(None).cast("timestamp")),
+                "marks": F.create_map(F.lit("at"), F.col("ts")),
+            }
+        )
+        sink.run(ranked(odd, SETTINGS), tmp_path / "checkpoint")
+    rows = sink.rows
+    assert [row.id for row in rows] == ["2", "1", "0"]
+    for row in rows:
+        assert (bytes(row.raw), row.price) == (row.id.encode(), int(row.id))
+        assert row.meta.version == 1
+        assert [row.meta.crawled, *row.times, row.marks["at"]] == [row.ts, row.ts, None, row.ts]

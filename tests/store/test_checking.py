@@ -12,7 +12,8 @@ from tests.strategies import PLACES, posts, query_texts
 from tidegate.errors import QueryError
 from tidegate.query.parse import parse
 from tidegate.query.semantics import PostView, satisfies
-from tidegate.spark.changes import check
+from tidegate.rank.score import scorable
+from tidegate.spark.changes import checking
 from tidegate.store.checking import checked_query, query_errors, subscription_errors
 from tidegate.store.importing import import_subscriptions
 from tidegate.store.schema import SUBSCRIPTION, conform, whole_query
@@ -80,7 +81,7 @@ def test_no_door_lets_a_query_escape_its_region(tmp_path: Path, query: str, regi
         with pytest.raises(QueryError):
             store.subscribe("ana", query, region=region)
     assert [refusal.row for refusal in store.apply(pa.Table.from_pylist([row])).refused] == [0]
-    (problems,) = check(iter(pa.Table.from_pylist([row]).to_batches()))
+    (problems,) = checking(scorable())(iter(pa.Table.from_pylist([row]).to_batches()))
     assert problems.column("_problem").null_count == 0
     (tmp_path / "one.jsonl").write_text(json.dumps(row))
     assert import_subscriptions(store, tmp_path / "one.jsonl").refused == 1
@@ -136,6 +137,6 @@ def test_the_query_of_a_row_without_subscriber_is_what_is_told_first() -> None:
     rows = pa.table(
         {"subscriber": ["", None, "ana"], "query": ["(storm", "storm", "storm"], "region": [None, HERE, None]}
     )
-    found = subscription_errors(conform(rows, SUBSCRIPTION), ANALYZER)
+    found = subscription_errors(conform(rows, SUBSCRIPTION), ANALYZER, scorable())
     assert [type(error).__name__ for error in found.values()] == ["QueryError", "ConfigError"]
     assert list(found) == [0, 1]

@@ -15,12 +15,18 @@ PROJECT = Path(__file__).parents[2]
 class Process:
     """A command in a session of its own; `log` takes what it prints."""
 
-    def __init__(self, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        folder: Path = PROJECT,
+    ) -> None:
         self.log = log
         with log.open("ab") as output:
             self._popen = subprocess.Popen(
                 command,
-                cwd=PROJECT,
+                cwd=folder,
                 env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

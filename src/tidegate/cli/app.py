@@ -9,7 +9,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from tidegate.cli import capacities, jobs
+from tidegate.cli import rules as rule_commands
 from tidegate.cli import subscriptions as subscription_commands
+from tidegate.cli import workload as workload_commands
+from tidegate.cli.options import StoreOption
 from tidegate.errors import TidegateError
 
 app = typer.Typer(
@@ -20,8 +24,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(subscription_commands.app, name="subscriptions")
+app.add_typer(rule_commands.app, name="rules")
+app.add_typer(workload_commands.app, name="workload")
 
-_STORE = typer.Option(envvar="TIDEGATE_STORE", help="The folder or address of the subscriptions.")
+_KEEP_DAYS = typer.Option(min=0, help="Forget so many days later what came into inboxes; 0: never.")
 
 
 def _show_version(wanted: bool) -> None:
@@ -41,15 +47,29 @@ def _options(
 @app.command()
 def demo(
     subscriptions: Annotated[int, typer.Option(min=1, help="Generated subscriptions to make.")] = 100_000,
-    posts_per_second: Annotated[int, typer.Option(min=1, help="How fast the synthetic microblog writes.")] = 2_000,
-    seconds: Annotated[float, typer.Option(min=5, max=600, help="How long the stream runs.")] = 45.0,
+    posts_per_second: Annotated[
+        int | None, typer.Option(min=1, help="How fast the synthetic microblog writes: 2,000; with --serve 50.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=5, help="How long the stream runs: 45; with --serve until Ctrl-C.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same posts and subscriptions.")] = 1,
     into: Annotated[Path, typer.Option(help="Where the store and the matches go.")] = Path("tidegate-demo"),
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the page beside it: posts, live feed, inbox and operator's view.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port of the page, with --serve; 0: any that is free.")
+    ] = 8080,
 ) -> None:
     """Run the main job for a minute: a synthetic microblog on local Spark, and subscribers who come and go."""
     from tidegate.cli.demonstration import Demo, demonstrate
+    from tidegate.cli.served_demonstration import demonstrate_served
 
-    demonstrate(Console(), Demo(into, subscriptions, posts_per_second, seconds, seed))
+    if serve:
+        demonstrate_served(Console(), Demo(into, subscriptions, posts_per_second or 50, seconds, seed), port)
+    else:
+        demonstrate(Console(), Demo(into, subscriptions, posts_per_second or 2_000, seconds or 45.0, seed))
 
 
 @app.command()
@@ -71,7 +91,11 @@ def explain(
 @app.command()
 def bench(
     name: Annotated[
-        str, typer.Argument(help="Which benchmark: text, index, pipeline, route, drift, shed, spatial, adjust or rank.")
+        str,
+        typer.Argument(
+            help="One of text, index, pipeline, route, drift, shed, spatial, adjust, rank, delivery, workload, "
+            "satisfaction and provision."
+        ),
     ],
     scale: Annotated[str, typer.Option(help="small (within a minute), paper or max.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything generated.")] = 1,
@@ -97,140 +121,66 @@ def bench(
     run_bench(console, name, scale, seed, json_path=json, plot_path=plot, posts=posts, plans=plans, graph=graph)
 
 
-@app.command()
-def run(
-    posts: Annotated[str, typer.Option(help="Where posts come from, as in: parquet:posts/, kafka://HOST:PORT/TOPIC.")],
-    matches: Annotated[str, typer.Option(help="Where matches go, as in: delta:matches/, json:matches/, console:.")],
-    store: Annotated[str, _STORE] = "subscriptions",
-    checkpoint: Annotated[str | None, typer.Option(help="Where to keep how far the job is; beside the store.")] = None,
-    trigger: Annotated[str, typer.Option(help="How often a batch starts, as in 500ms; 0: without a pause.")] = "1s",
-    once: Annotated[bool, typer.Option("--once", help="Take the posts that are there, and end.")] = False,
-    plan: Annotated[
-        str | None,
-        typer.Option(help="How matching is spread: replicate, hash:N, or learned: headtail:N, hybrid:N, …."),
-    ] = None,
-    train: Annotated[
-        int, typer.Option(min=100, help="A plan that is learned is learned from so many posts.")
-    ] = 100_000,
-    relearn_every: Annotated[str | None, typer.Option(help="Learn the plan anew so often, as in 12h; never.")] = None,
-    relearn_decay: Annotated[
-        float | None,
-        typer.Option(min=0.01, help="Learn it anew when spread times imbalance has grown by this share, as in 0.2."),
-    ] = None,
-    per_host: Annotated[int, typer.Option(min=1, help="The matchers of one host, which share its memory.")] = 8,
-    host_memory: Annotated[
-        float | None, typer.Option(min=0.001, help="Memory of a host for subscriptions, in GB; without it, any.")
-    ] = None,
-    shed_beyond: Annotated[
-        int | None, typer.Option(min=1, help="Give up the least promising visits when more posts (or files) wait.")
-    ] = None,
-    shed_from: Annotated[
-        float,
-        typer.Option(min=1, help="Matchers a post may visit at the first of eight levels; one at the last."),
-    ] = 7.0,
-    shed_by: Annotated[str, typer.Option(help="What promises: subscriptions, or consensus.")] = "subscriptions",
-    id: Annotated[str, typer.Option(help="The column with a post's id.")] = "id",  # noqa: A002
-    text: Annotated[str, typer.Option(help="The column with its text.")] = "text",
-    author: Annotated[str | None, typer.Option(help="The column with its author.")] = None,
-    lang: Annotated[str | None, typer.Option(help="The column with its language.")] = None,
-    lat: Annotated[str | None, typer.Option(help="The column with its degrees north.")] = None,
-    lon: Annotated[str | None, typer.Option(help="The column with its degrees east.")] = None,
-    carry: Annotated[str | None, typer.Option(help="The columns that matches keep, as in: id,text (all).")] = None,
-    schema: Annotated[str | None, typer.Option(help="The columns of posts, as in: 'id string, text string'.")] = None,
-    metrics_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Serve Prometheus metrics on this port of loopback; 0: do not.")
-    ] = 0,
-    master: Annotated[str, typer.Option(help="Where Spark runs, as in: local[4], spark://HOST:PORT.")] = "local[*]",
-    conf: Annotated[list[str] | None, typer.Option(help="A setting of Spark, name=value; any number.")] = None,
-    for_: Annotated[float | None, typer.Option("--for", min=0, help="Stop after so many seconds.")] = None,
-) -> None:
-    """Match posts as they come, until it is stopped: by Ctrl-C, a signal, or its own time."""
-    from tidegate.cli import running
-    from tidegate.route.plan import Plan
-    from tidegate.spark.columns import Columns
-    from tidegate.spark.job import Job, usual_checkpoint
-    from tidegate.spark.relearning import Schedule
-    from tidegate.spark.run import Settings
-
-    opened = subscription_commands.existing_store(store)
-    settings = Settings(
-        checkpoint or usual_checkpoint(opened, posts, matches),
-        running.seconds(trigger),
-        once,
-        Columns(id, text, author, lang, lat, lon),
-        None if carry is None else tuple(name.strip() for name in carry.split(",")),
-        shed_beyond=shed_beyond,
-        shed_from=shed_from,
-        shed_by=running.shedding(shed_by),
-    )
-    wanted = None if plan is None else Plan.parse(plan)
-    job = Job(
-        posts,
-        matches,
-        opened,
-        settings,
-        schema,
-        wanted,
-        Schedule(train, None if relearn_every is None else running.seconds(relearn_every), relearn_decay),
-        None if wanted is None else running.cluster(wanted.matchers, per_host, host_memory),
-        {"spark.master": master, **running.settings(conf or ())},
-        metrics_port or None,
-        for_,
-    )
-    running.run(Console(), job)
+app.command()(jobs.run)
+app.command()(jobs.rank)
+app.command()(jobs.learn)
+app.command()(capacities.satisfy)
+app.command()(capacities.provision)
 
 
 @app.command()
-def learn(
-    posts: Annotated[
-        str, typer.Option(help="The history of the stream, as in: parquet:posts/, kafka://HOST:PORT/TOPIC.")
+def deliver(
+    database: Annotated[
+        str, typer.Option(envvar="TIDEGATE_DATABASE", help="Where the inbox is, as in: sqlite:///inbox.db.")
     ],
-    store: Annotated[str, _STORE] = "subscriptions",
-    matchers: Annotated[int, typer.Option(min=1, max=4096, help="The matchers (cores) that the plan is for.")] = 8,
-    plan: Annotated[
-        str, typer.Option(help="What to learn: replicate, hash, salb, headtail, hybrid, …; auto: the best of them.")
-    ] = "auto",
-    sample: Annotated[int, typer.Option(min=10, help="So many posts are drawn from the history.")] = 1_000_000,
-    per_host: Annotated[int, typer.Option(min=1, help="The matchers of one host, which share its memory.")] = 8,
-    host_memory: Annotated[
-        float | None, typer.Option(min=0.001, help="Memory of a host for subscriptions, in GB; without it, any.")
+    rules: Annotated[
+        Path | None,
+        typer.Option(envvar="TIDEGATE_RULES", help="Rules in JSON, read anew when they change; else the database's."),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what was chosen, from what, and why.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Learn, but do not publish the plan.")] = False,
-    id: Annotated[str, typer.Option(help="The column with a post's id.")] = "id",  # noqa: A002
-    text: Annotated[str, typer.Option(help="The column with its text.")] = "text",
-    author: Annotated[str | None, typer.Option(help="The column with its author.")] = None,
-    lang: Annotated[str | None, typer.Option(help="The column with its language.")] = None,
-    lat: Annotated[str | None, typer.Option(help="The column with its degrees north.")] = None,
-    lon: Annotated[str | None, typer.Option(help="The column with its degrees east.")] = None,
-    schema: Annotated[str | None, typer.Option(help="The columns of posts, as in: 'id string, text string'.")] = None,
-    master: Annotated[str, typer.Option(help="Where Spark runs, as in: local[4], spark://HOST:PORT.")] = "local[*]",
-    conf: Annotated[list[str] | None, typer.Option(help="A setting of Spark, name=value; any number.")] = None,
+    store: Annotated[
+        str | None, typer.Option(envvar="TIDEGATE_STORE", help="The subscriptions, for who restricts them by tags.")
+    ] = None,
+    smtp: Annotated[
+        str | None,
+        typer.Option(help="Where letters are handed in: smtp://USER@HOST:PORT, smtps://…. Else none are sent."),
+    ] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="Whom letters are from, as in: 'Tidegate <news@example.org>'.")
+    ] = None,
+    links: Annotated[
+        str | None, typer.Option(help="Where readers of letters unsubscribe: https://HOST/unsubscribe/.")
+    ] = None,
+    contact: Annotated[
+        str | None, typer.Option(help="Whom push services may ask: mailto:ops@example.org. Else none are sent.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="A network that may be called though it is not public; any number.")
+    ] = None,
+    skip: Annotated[
+        bool, typer.Option("--skip", help="Send nothing of what is in the inbox by now, begin with what comes.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="Do what can be done now, and end.")] = False,
+    keep_days: Annotated[float, _KEEP_DAYS] = 90,
 ) -> None:
-    """Learn from posts where words and subscriptions should live, and let jobs follow that plan."""
-    from tidegate.cli import learning, running
-    from tidegate.spark.columns import Columns
-    from tidegate.spark.learning import Lesson
+    """Send what is in the inbox by webhook, e-mail and push, as rules and subscribers want it, until it is stopped."""
+    from os import environ
 
-    cluster = running.cluster(matchers, per_host, host_memory)
-    learning.learn(
-        Console(width=None if sys.stdout.isatty() else 160),
-        learning.Learning(
-            posts,
-            schema,
-            Columns(id, text, author, lang, lat, lon),
-            subscription_commands.existing_store(store),
-            Lesson(cluster, learning.wanted_plan(plan, matchers), sample),
-            {"spark.master": master, **running.settings(conf or ())},
-            not dry_run,
-            explain,
+    from tidegate.cli.delivering import Delivery
+    from tidegate.cli.delivering import deliver as start
+
+    opened = None if store is None else subscription_commands.existing_store(store)
+    password = environ.get("TIDEGATE_SMTP_PASSWORD")
+    start(
+        Console(),
+        Delivery(
+            database, rules, opened, smtp, password, from_, links, contact, tuple(allow or ()), once, skip, keep_days
         ),
     )
 
 
 @app.command()
 def status(
-    store: Annotated[str, _STORE] = "subscriptions",
+    store: StoreOption = "subscriptions",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     letters: Annotated[int, typer.Option(min=0, help="So many of the last dead letters are shown.")] = 3,
     feeds: Annotated[Path | None, typer.Option(help="The state folder of feeds: show how each fares.")] = None,
@@ -245,6 +195,68 @@ def status(
         typer.echo(dumps(about, indent=2))
     else:
         show_status(Console(width=None if sys.stdout.isatty() else 160), about)
+
+
+@app.command()
+def serve(
+    store: StoreOption = "subscriptions",
+    database: Annotated[
+        str, typer.Option(envvar="TIDEGATE_DATABASE", help="Where inboxes are, as in: postgresql://USER@HOST/NAME.")
+    ] = "sqlite:///tidegate.db",
+    posts: Annotated[Path, typer.Option(help="The folder that posts handed in here go to, for run --posts json:.")] = (
+        Path("posts")
+    ),
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 8080,
+    operator_key_file: Annotated[
+        Path | None, typer.Option(help="Keep an operator's key in this file; else the first one is shown once.")
+    ] = None,
+    requests_per_second: Annotated[float, typer.Option(min=0.1, help="How often one key may ask.")] = 50.0,
+    matches_per_day: Annotated[
+        float, typer.Option(min=1, help="Refuse subscriptions that are likely to match more posts a day.")
+    ] = 20_000.0,
+    public_address: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TIDEGATE_PUBLIC_ADDRESS",
+            help="Where it is reached from outside, for links in letters: https://HOST.",
+        ),
+    ] = None,
+    keep_days: Annotated[float, _KEEP_DAYS] = 90,
+    connections: Annotated[int, typer.Option(min=8, help="Connections to the database that are kept open.")] = 16,
+    site: Annotated[str, typer.Option(help="The name of this site among those that are linked.")] = "here",
+    broker: Annotated[
+        list[str] | None, typer.Option(help="A broker that topics live on, by hashing; the same at all sites.")
+    ] = None,
+    link_at: Annotated[
+        list[str] | None, typer.Option(help="Wait here for another site, on a private network: HOST:PORT; any number.")
+    ] = None,
+    link_to: Annotated[
+        list[str] | None, typer.Option(help="Call another site that waits there: HOST:PORT; any number.")
+    ] = None,
+) -> None:
+    """Serve the HTTP API: subscriptions, posts, inboxes and live feeds, until it is stopped."""
+    from tidegate.cli.serving import run_service
+    from tidegate.serve.links import Address
+    from tidegate.serve.settings import Limits, Settings, SiteSettings
+
+    limits = Limits(requests_per_s=requests_per_second, matches_per_day=matches_per_day)
+    settings = Settings(
+        store,
+        database,
+        posts,
+        public_address=public_address,
+        keep_days=keep_days,
+        connections=connections,
+        limits=limits,
+        site=SiteSettings(
+            site,
+            tuple(broker or ("broker",)),
+            links_at=tuple(map(Address.parse, link_at or ())),
+            links_to=tuple(map(Address.parse, link_to or ())),
+        ),
+    )
+    run_service(Console(), settings, host, port, operator_key_file)
 
 
 def main() -> None:

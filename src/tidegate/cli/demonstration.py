@@ -46,29 +46,28 @@ class Demo:
     folder: Path
     subscriptions: int
     posts_per_s: int
-    seconds: float
+    seconds: float | None
+    """How long the stream runs; None: until it is stopped."""
     seed: int
+
+    @property
+    def span(self) -> str:
+        """How long that is, in words."""
+        return "until it is stopped" if self.seconds is None else f"for {self.seconds:.0f} s"
 
 
 def demonstrate(console: Console, demo: Demo) -> None:
     """Subscribe, stream, match, and show what matched, why, and how fast."""
-    _make_room(demo.folder)
-    with console.status("making up subscriptions (a first run compiles for some seconds)"):
-        asked = interests(demo.subscriptions, demo.seed)
-    store = Store.open(demo.folder / "subscriptions")
-    with console.status("storing and indexing them"):
-        begun = time.perf_counter()
-        store.apply(asked)
-        store.opener.cover(store.version, store.plans.newest())
-    console.print(f"{asked.num_rows:,} subscriptions stored and indexed in {time.perf_counter() - begun:.1f} s")
+    store, asked = stocked(console, demo)
     job = Job(
         posts=f"microblog:?seed={demo.seed}&rowsPerSecond={demo.posts_per_s}",
         matches=f"delta:{demo.folder / 'matches'}",
         store=store,
         settings=Settings(checkpoint=str(demo.folder / "checkpoint")),
         seconds=demo.seconds,
+        from_first_batch=True,
     )
-    console.print(f"starting Spark; the stream runs for {demo.seconds:.0f} s")
+    console.print(f"starting Spark; the stream runs {demo.span}")
     visitors, on_map = _Visitors(store, asked), MapVisitor(store)
 
     def show(figures: Figures) -> None:
@@ -82,8 +81,20 @@ def demonstrate(console: Console, demo: Demo) -> None:
     _show_matches(console, store, matches)
     on_map.show(console, matches)
     _show_summary(console, demo, figures, visitors, store.subscriptions().num_rows)
-    if figures.total.posts == 0:
-        raise ConfigError("no post was matched in the time given: give --seconds more")
+
+
+def stocked(console: Console, demo: Demo) -> tuple[Store, pa.Table]:
+    """A store in an empty folder, with generated subscriptions; and these."""
+    _make_room(demo.folder)
+    with console.status("making up subscriptions (a first run compiles for some seconds)"):
+        asked = interests(demo.subscriptions, demo.seed)
+    store = Store.open(demo.folder / "subscriptions")
+    with console.status("storing and indexing them"):
+        begun = time.perf_counter()
+        store.apply(asked)
+        store.opener.cover(store.version, store.plans.newest())
+    console.print(f"{asked.num_rows:,} subscriptions stored and indexed in {time.perf_counter() - begun:.1f} s")
+    return store, asked
 
 
 class _Visitors:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from tidegate.cli.status import of_ranks
 from tidegate.errors import ConfigError
 from tidegate.route.costs import Cluster
 from tidegate.route.shedding import By
@@ -27,9 +28,12 @@ def run(console: Console, job: Job) -> None:
     with _line(console) as line:
         figures = run_job(job, line.show, line.say)
     total = figures.total
+    matches = f"{total.matches:,} matches"
+    if job.ranking is not None:
+        matches = ", ".join([f"{matches} to rank", *of_ranks(figures.ranked_total)])
     console.print(
-        f"stopped after {figures.batches:,} batches: {total.posts:,} posts, {total.matches:,} matches, "
-        f"{total.dead:,} dead letters; the matches are in {escape(job.matches)}",
+        f"stopped after {figures.batches:,} batches: {total.posts:,} posts, {matches}, {total.dead:,} dead letters; "
+        f"the {'matches' if job.ranking is None else 'windows'} are in {escape(job.matches)}",
         soft_wrap=True,
     )
 
@@ -44,6 +48,11 @@ def seconds(text: str) -> float:
     if written is None:
         raise ConfigError(f"{text!r} is no time: write a number and one of {', '.join(_UNITS)}, as in 500ms")
     return float(written[1]) * _UNITS[written[2] or "s"]
+
+
+def names(text: str | None) -> tuple[str, ...] | None:
+    """Read names of columns, separated by commas; None is all of them."""
+    return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
 def cluster(matchers: int, per_host: int, host_memory: float | None) -> Cluster:
@@ -77,6 +86,7 @@ def told(figures: Figures) -> str:
     parts = [f"batch {figures.batch:,}", f"{total.posts:,} posts{rate}", f"{total.matches:,} matches"]
     if figures.candidates_per_post is not None:
         parts.append(f"{figures.candidates_per_post:,.1f} candidates a post")
+    parts += of_ranks(figures.ranked_total) if figures.ranked else []
     parts += [f"{count:,} {name}" for count, name in ((total.dead, "dead letters"), (total.shed, "shed")) if count]
     if progress is not None:
         if progress.lag is not None:

@@ -1,6 +1,7 @@
 """`tidegate status`: a store, its jobs, and what was set aside, as a person reads it."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,19 @@ def _show_jobs(console: Console, jobs: list[dict[str, Any]]) -> None:
         console.print(Text.assemble((f"{job['run'][:8]:15}", "bold"), _work(job["figures"])), soft_wrap=True)
 
 
+def of_ranks(ranked: Mapping[str, int]) -> list[str]:
+    """What became of matches that were to be ranked; what did not happen is left out."""
+    told = [("sent", "shuffled"), ("delivered", "delivered"), ("late", "too late"), ("aside", "set aside")]
+    return [f"{ranked.get(name, 0):,} {about}" for name, about in told if name == "delivered" or ranked.get(name)]
+
+
 def _work(figures: dict[str, Any]) -> str:
     """What matching costs a job: candidates, what was shed, and the loads where there are several matchers."""
     parts = [f"{figures['candidates_per_post']:,.1f} candidates a post"] if "candidates_per_post" in figures else []
     parts.append(f"{figures['total']['shed']:,} shed")
+    ranked = figures.get("ranked_total")
+    if ranked:
+        parts.append(", ".join(of_ranks(ranked)))
     loads = figures["last"]["loads"]
     if len(loads) > 1:
         parts.append("loads by matcher " + ", ".join(f"{matcher}: {load:,}" for matcher, load in loads.items()))

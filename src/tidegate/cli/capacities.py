@@ -1,0 +1,227 @@
+"""`tidegate satisfy` and `tidegate provision`: whom can be satisfied with what there is, and what it costs for all."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tidegate.errors import ConfigError
+
+DemandArgument = Annotated[
+    Path,
+    typer.Argument(help="A folder with topics.parquet (topic, events) and pairs/ (subscriber, topic) in Parquet."),
+]
+ThresholdOption = Annotated[int, typer.Option(min=1, help="Events in a period that satisfy a subscriber (τ).")]
+JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")]
+
+
+def satisfy(
+    demand: DemandArgument,
+    threshold: ThresholdOption = 10,
+    capacity: Annotated[
+        str, typer.Option(help="Events to subscribers that can be sent in a period: a number, or as in 10%.")
+    ] = "10%",
+    goal: Annotated[
+        str, typer.Option(help="b3m: as many satisfied subscribers as can be; fb3m: shares of thresholds, added up.")
+    ] = "fb3m",
+    into: Annotated[
+        Path | None, typer.Option(help="Write all topics to this Parquet file: topic, events, followers, served.")
+    ] = None,
+    json_path: JsonOption = None,
+) -> None:
+    """Choose the topics to serve within a capacity so that subscribers are satisfied; the others are to offload."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from tidegate.capacity.bounds import b3m_bound, fb3m_bound
+    from tidegate.capacity.offloading import Goal
+    from tidegate.capacity.pair_files import PairFiles
+    from tidegate.capacity.satisfaction import b3m, fb3m
+
+    if goal not in list(Goal):
+        raise ConfigError(f"no goal is called {goal!r}: choose one of {', '.join(Goal)}")
+    read, mended = PairFiles(demand).demand()
+    whole = int(read.costs.sum())
+    room = capacity_of(capacity, whole)
+    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, threshold, room)
+    count = goal == Goal.SATISFIED
+    reached = chosen.satisfied if count else chosen.satisfaction
+    bound = (b3m_bound if count else fb3m_bound)(read, threshold, room)
+    figures = {
+        "goal": goal,
+        "threshold": threshold,
+        "capacity": room,
+        "capacity_pct": 100 * room / whole if whole else 0.0,
+        "used": chosen.cost,
+        "topics": read.n_topics,
+        "served_topics": len(chosen.topics),
+        "offloaded_topics": read.n_topics - len(chosen.topics),
+        "subscribers": read.n_subscribers,
+        "satisfied": chosen.satisfied,
+        "satisfaction": chosen.satisfaction,
+        "bound": bound,
+        "ratio": reached / bound if bound else 1.0,
+        "left_out": mended._asdict(),
+    }
+    if into is not None:
+        served = np.zeros(read.n_topics, np.bool_)
+        served[chosen.topics] = True
+        followers = np.diff(read.followers.offsets)
+        columns = {"topic": read.topic_names, "events": read.events, "followers": followers, "served": served}
+        pq.write_table(pa.table(columns), into)
+    _tell(figures, str(mended), json_path)
+
+
+def capacity_of(text: str, whole: int) -> int:
+    """Read a capacity: a whole number, or a share of what serving everything takes.
+
+    >>> capacity_of("2.5%", 1000), capacity_of("70", 1000)
+    (25, 70)
+    """
+    try:
+        value = float(text.removesuffix("%")) if text.endswith("%") else int(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < float("inf"):
+        raise ConfigError(f"a capacity of {text!r}: give a whole number of events, or a share as in 10%")
+    return int(whole * value / 100) if text.endswith("%") else int(value)
+
+
+def provision(
+    demand: DemandArgument,
+    threshold: ThresholdOption = 10,
+    prices: Annotated[
+        str, typer.Option(help="A price list in JSON, or the name of one that comes along.")
+    ] = "ec2-2014",
+    machine: Annotated[
+        str, typer.Option(help="A kind of machine of the list; cheapest: whichever; mixed: several kinds at once.")
+    ] = "cheapest",
+    period: Annotated[str, typer.Option(help="In what time the events of the demand come: the unit of rates.")] = "1h",
+    billed: Annotated[str, typer.Option(help="How long machines are paid for.")] = "10d",
+    traffic_billed: Annotated[
+        str | None, typer.Option(help="For how long traffic is paid, if not as long as machines; as in 1h: one period.")
+    ] = None,
+    message_bytes: Annotated[int, typer.Option(min=1, help="Of an event.")] = 200,
+    into: Annotated[Path | None, typer.Option(help="Write the allocation here: machine, topic, pairs.")] = None,
+    pairs_into: Annotated[Path | None, typer.Option(help="Write it pair by pair: machine, topic, subscriber.")] = None,
+    previous: Annotated[
+        Path | None, typer.Option("--from", help="An allocation to start from: as little as possible is moved.")
+    ] = None,
+    within: Annotated[
+        float, typer.Option(min=0, help="With --from: how much dearer than from scratch it may be, as a share.")
+    ] = 0.05,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Show what each optimisation saves; takes memory for the chosen pairs.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random choice to compare with.")] = 1,
+    json_path: JsonOption = None,
+) -> None:
+    """Find the machines that satisfy every subscriber, what they cost, and how far that is from the least."""
+    from tidegate.capacity.allocation import read_parts, write_parts, write_placed
+    from tidegate.capacity.following import followed
+    from tidegate.capacity.packing import packed
+    from tidegate.capacity.pair_files import PairFiles
+    from tidegate.capacity.pricing import Pricing, Terms
+    from tidegate.capacity.provisioning import bill, cheapest_kinds, filled_up
+    from tidegate.capacity.streamed import Stage, chosen_pairs, placed_pairs
+    from tidegate.rank.duration import duration
+
+    listed = Pricing.read(prices)
+    times = [duration(name, text) / 1e6 for name, text in (("period", period), ("billed", billed))]
+    paid = None if traffic_billed is None else duration("traffic-billed", traffic_billed) / 1e6
+    kinds = [Terms(kind, listed, times[0], message_bytes, times[1], paid) for kind in listed.machines]
+    if machine not in ("cheapest", "mixed"):
+        kinds = [kind for kind in kinds if kind.machine == listed.machine(machine)]
+    files = PairFiles(demand)
+    chosen = chosen_pairs(files, threshold)
+    largest = int(chosen.events[chosen.counts > 0].max(initial=0))
+    able = [kind for kind in kinds if kind.capacity >= 2 * largest] or kinds[-1:]
+    packings = [(packed(chosen.events, chosen.counts, kind), kind) for kind in able]
+    packing, terms = min(packings, key=lambda one: bill(*one).cost)
+    figures: dict[str, Any] = {}
+    if previous is not None:
+        follows = followed(read_parts(previous), chosen.events, chosen.counts, terms, within=within)
+        packing = follows.packing
+        figures = {"moved_pairs": follows.moved, "over_scratch_pct": 100 * follows.over_scratch}
+    ours, least = bill(packing, terms), filled_up(chosen.least_events, terms)
+    cost = ours.cost
+    if machine == "mixed":
+        names, cost = cheapest_kinds(packing, able)
+        figures["kinds"] = {name: names.count(name) for name in sorted(set(names))}
+    figures = {
+        "machine": terms.machine.name,
+        "rates": f"events in {period}",
+        "machine_takes": terms.capacity,
+        "threshold": threshold,
+        "subscribers": chosen.subscribers,
+        "pairs": chosen.pairs,
+        "chosen_pairs": int(chosen.counts.sum()),
+        "machines": ours.machines,
+        "events": ours.events,
+        "mbit_per_s": ours.events * message_bytes * 8 / times[0] / 1e6,
+        "cost": cost,
+        "currency": listed.currency,
+        "billed": billed,
+        "least_machines": least.machines,
+        "least_cost": least.cost,
+        "over_lower_bound_pct": 100 * (cost / least.cost - 1) if least.cost else 0.0,
+        **figures,
+        "left_out": chosen.mended._asdict(),
+    }
+    if into is not None:
+        write_parts(packing.parts, into)
+    if pairs_into is not None:
+        write_placed(placed_pairs(Stage(files, threshold), packing.parts, len(chosen.events)), pairs_into)
+    if compare:
+        figures["steps"] = _compared(files, threshold, terms, seed)
+    _tell(figures, str(chosen.mended), json_path)
+
+
+def _compared(files: Any, threshold: int, terms: Any, seed: int) -> list[dict[str, Any]]:
+    from tidegate.capacity.provisioning import steps
+    from tidegate.capacity.streamed import Stage, kept_in_memory
+
+    greedy, naive = (kept_in_memory(Stage(files, threshold, of)) for of in (None, seed))
+    rows: list[dict[str, Any]] = []
+    for name, one in steps(files.events, greedy, naive, terms):
+        first, last = (rows[0]["cost"], rows[-1]["cost"]) if rows else (one.cost, one.cost)
+        rows.append(
+            {
+                "step": name,
+                "machines": one.machines,
+                "events": one.events,
+                "cost": one.cost,
+                "saved_pct": 100 * (1 - one.cost / last),
+                "saved_in_all_pct": 100 * (1 - one.cost / first),
+            }
+        )
+    return rows
+
+
+def _tell(figures: dict[str, Any], left_out: str, json_path: Path | None) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    table = Table(show_header=False)
+    for name, value in figures.items():
+        if not isinstance(value, list | dict):
+            table.add_row(name.replace("_", " "), f"{value:,.2f}" if isinstance(value, float) else _whole(value))
+    console.print(table)
+    for name, value in figures.get("kinds", {}).items():
+        console.print(f"{value:,} of kind {name}")
+    if rows := figures.get("steps"):
+        shown = Table(*(name.replace("_", " ") for name in rows[0]))
+        for row in rows:
+            shown.add_row(*(f"{v:,.2f}" if isinstance(v, float) else _whole(v) for v in row.values()))
+        console.print(shown)
+    if left_out:
+        console.print(f"left out: {left_out}", highlight=False)
+    if json_path is not None:
+        json_path.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def _whole(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,30 @@
+"""Options that several commands have: each is written down once, and means the same everywhere."""
+
+from typing import Annotated
+
+import typer
+
+PostsOption = Annotated[
+    str, typer.Option(help="Where posts come from, as in: parquet:posts/, kafka://HOST:PORT/TOPIC.")
+]
+StoreOption = Annotated[str, typer.Option(envvar="TIDEGATE_STORE", help="The folder or address of the subscriptions.")]
+CheckpointOption = Annotated[str | None, typer.Option(help="Where to keep how far the job is; beside the store.")]
+TriggerOption = Annotated[str, typer.Option(help="How often a batch starts, as in 500ms; 0: without a pause.")]
+OnceOption = Annotated[bool, typer.Option("--once", help="Take the posts that are there, and end.")]
+PerHostOption = Annotated[int, typer.Option(min=1, help="The matchers of one host, which share its memory.")]
+HostMemoryOption = Annotated[
+    float | None, typer.Option(min=0.001, help="Memory of a host for subscriptions, in GB; without it, any.")
+]
+IdOption = Annotated[str, typer.Option(help="The column with a post's id.")]
+TextOption = Annotated[str, typer.Option(help="The column with its text.")]
+AuthorOption = Annotated[str | None, typer.Option(help="The column with its author.")]
+LangOption = Annotated[str | None, typer.Option(help="The column with its language.")]
+LatOption = Annotated[str | None, typer.Option(help="The column with its degrees north.")]
+LonOption = Annotated[str | None, typer.Option(help="The column with its degrees east.")]
+SchemaOption = Annotated[str | None, typer.Option(help="The columns of posts, as in: 'id string, text string'.")]
+MetricsPortOption = Annotated[
+    int, typer.Option(min=0, max=65535, help="Serve Prometheus metrics on this port of loopback; 0: do not.")
+]
+MasterOption = Annotated[str, typer.Option(help="Where Spark runs, as in: local[4], spark://HOST:PORT.")]
+ConfOption = Annotated[list[str] | None, typer.Option(help="A setting of Spark, name=value; any number.")]
+ForOption = Annotated[float | None, typer.Option("--for", min=0, help="Stop after so many seconds.")]

@@ -1,0 +1,1 @@
+"""Delivery: who is told of a post, when and how; and how it is sent."""

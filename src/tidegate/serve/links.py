@@ -1,0 +1,91 @@
+"""The links of this site to others: kept up as long as the service runs, and counted."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from tidegate.deliver.link import Link, keep_dialling, listening
+from tidegate.deliver.site import Site
+from tidegate.errors import ConfigError
+
+
+class Address(NamedTuple):
+    """Where one end of a link is."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """As it is written."""
+        return f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Read HOST:PORT.
+
+        >>> Address.parse("10.1.0.7:9101")
+        Address(host='10.1.0.7', port=9101)
+        """
+        host, _, port = text.rpartition(":")
+        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
+            raise ConfigError(f"{text!r} is no end of a link: write HOST:PORT, as in 10.1.0.7:9101")
+        return cls(host.strip("[]"), int(port))
+
+
+class Links:
+    """All ends on this side."""
+
+    def __init__(self, site: Site, at: Iterable[Address], to: Iterable[Address]) -> None:
+        """Nothing is connected yet."""
+        self.at = {address: Link(site) for address in at}
+        self.to = {address: Link(site) for address in to}
+
+    @asynccontextmanager
+    async def up(self) -> AsyncIterator[None]:
+        """Wait for other sites, and call others, as long as the block runs."""
+        async with AsyncExitStack() as stack:
+            for address, link in self.at.items():
+                try:
+                    await stack.enter_async_context(listening(link, *address))
+                except OSError as error:
+                    raise ConfigError(f"{address}: no site can be waited for here: {error.strerror}") from error
+            calls = [asyncio.create_task(keep_dialling(link, *to, random.random)) for to, link in self.to.items()]
+            try:
+                yield
+            finally:
+                for call in calls:
+                    call.cancel()
+                await asyncio.gather(*calls, return_exceptions=True)
+                for link in self.to.values():
+                    await link.hang_up()
+
+
+class LinkFigures(Collector):
+    """What has crossed from this side, by link."""
+
+    def __init__(self, links: Links) -> None:
+        """Of these links."""
+        self._links = {str(address): link for address, link in (*links.at.items(), *links.to.items())}
+
+    def collect(self) -> Iterable[Metric]:
+        """The figures of now."""
+        up = GaugeMetricFamily("tidegate_link_up", "Whether the sites hear each other", labels=["link"])
+        counters = {
+            name: CounterMetricFamily(f"tidegate_link_{name}", about, labels=["link"])
+            for name, about in (
+                ("bytes", "Bytes sent to the other site"),
+                ("events", "Events sent to the other site"),
+                ("dropped", "Events that did not cross"),
+            )
+        }
+        for name, link in self._links.items():
+            up.add_metric([name], link.is_up)
+            for what, family in counters.items():
+                family.add_metric([name], getattr(link.traffic, what))
+        yield up
+        yield from counters.values()

@@ -1,0 +1,90 @@
+"""Who one is, by a key that is typed or comes with a link, kept, forgotten or wrong; and what operators see."""
+
+import time
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.serve.process import ServerProcess
+from tidegate.store.status import Jobs, JobStatus
+from tidegate.store.store import Store
+
+
+def test_a_wrong_key_is_refused_with_a_problem_that_says_what_to_do(visit: Visit) -> None:
+    page = visit()
+    page.fill("#key", "tide_wrong")
+    page.click("text=Sign in")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("A valid key is needed: the key was not issued here, or has been revoked")
+    assert page.evaluate("[sessionStorage.length, localStorage.length]") == [0, 0]
+
+
+def test_a_key_in_a_link_is_taken_up_and_leaves_the_address(visit: Visit, key: str, server: ServerProcess) -> None:
+    page = visit(key)
+    assert page.url == f"{server.url}/"
+    assert key not in page.evaluate("JSON.stringify({...localStorage})")
+    page.click("text=Sign out")
+    expect(page.locator("#key")).to_be_visible()
+    assert key not in page.evaluate("JSON.stringify({...sessionStorage})")
+
+
+def test_a_key_is_remembered_where_that_is_wanted(visit: Visit, key: str) -> None:
+    page = visit()
+    page.fill("#key", key)
+    page.check("#remember")
+    page.click("text=Sign in")
+    expect(page.locator("#who")).to_contain_text("reader")
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#who")).to_contain_text("reader")
+
+
+def test_the_operators_view_is_for_operators(visit: Visit, key: str, server: ServerProcess) -> None:
+    page = visit(key)
+    expect(page.locator('a[href="#operator"]')).to_be_hidden()
+    page.goto(f"{server.url}/#operator")
+    page.reload()
+    expect(page.locator("#view-queries")).to_be_visible()
+    expect(page.locator("#view-operator")).to_be_hidden()
+
+
+def test_an_operator_signs_up_others(visit: Visit, server: ServerProcess) -> None:
+    page = visit(server.operator_key, "operator")
+    page.fill("#new-name", "newcomer")
+    page.click("text=Make a key")
+    made = page.locator("#new-key code").inner_text()
+    assert made.startswith("tide_")
+    expect(visit(made).locator("#who")).to_have_text("newcomer")
+    page.fill("#new-name", "newcomer")
+    page.click("text=Make a key")
+    expect(page.get_by_role("alert")).to_contain_text("there is a subscriber 'newcomer'")
+
+
+def test_figures_are_those_of_the_job_and_what_is_not_known_is_no_zero(visit: Visit, server: ServerProcess) -> None:
+    page = visit(server.operator_key, "operator")
+    expect(page.locator("#figures")).to_contain_text("No job has run on this store yet")
+    jobs = Jobs(Store.open(server.folder / "store").beside)
+    begun = time.time()
+
+    def note(batch: int, posts: int) -> None:
+        last = {"posts": 500, "visits": 1500, "shed": 500, "loads": {"0": 900, "1": 300}}
+        total = {"posts": posts, "matches": posts // 10}
+        figures = {"batches": batch, "total": total, "last": last, "lag": {"waiting": 1234, "unit": "posts"}}
+        figures["shedding"] = {"level": 2, "of": 8}
+        jobs.write(JobStatus("run1", "json:posts", "inbox:x", "running", batch, 7, 3, begun, begun + batch, figures))
+
+    def figure(name: str) -> str:
+        return f'#figures .job .tiles > div:has(dt:text-is("{name}")) dd'
+
+    note(1, 500)
+    expect(page.locator(figure("Lag, posts"))).to_have_text("1,234")
+    expect(page.locator(figure("Posts a second"))).to_have_text("not known")
+    note(2, 1000)
+    expect(page.locator(figure("Posts a second"))).to_have_text("500")
+    expect(page.locator(figure("Matches a second"))).to_have_text("50")
+    expect(page.locator(figure("Spread, matchers a post"))).to_have_text("3")
+    expect(page.locator(figure("Shedding level"))).to_have_text("2of 8; 25 % of visits shed")
+    expect(page.locator(figure("Plan, version"))).to_contain_text("3")
+    expect(page.locator(figure("Latency, seconds"))).to_have_text("not known")
+    expect(page.locator("#figures .loads")).to_contain_text("the busiest has 1.5 times the mean")
+    expect(page.locator("#figures .spark").first).to_be_visible()
