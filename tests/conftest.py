@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
+from tidegate.bench.delivery.server import Server, postgres_server
 from tidegate.spark.session import local_session
 
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
@@ -22,3 +23,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """One server for all tests of a process."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a database is that nobody else uses: a test that asks for it runs on SQLite and on a real PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/inbox.db"
+    server: Server = request.getfixturevalue("postgres")
+    return server.database()

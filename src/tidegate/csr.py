@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tidegate.kernels import njit
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]

@@ -30,6 +30,8 @@ class Asked:
     query_of: Int32
     """By subscription: the number of its query."""
     queries: list[Query]
+    rankings: pa.LargeStringArray | None = None
+    """By subscription: how its matches are ranked, null where they are not; None: nobody's are."""
 
     @classmethod
     def read(
@@ -39,6 +41,7 @@ class Asked:
         analyzer: Analyzer,
         *,
         holders: Iterable[str | None] | None = None,
+        rankings: Iterable[str | None] | None = None,
         limits: Limits | None = None,
     ) -> tuple[Self, list[Refusal]]:
         """Read ids and queries (sequences or Arrow arrays); return what was refused, and why, beside the rest.
@@ -55,7 +58,8 @@ class Asked:
         distinct, query_of, refused = _read(ids, texts, analyzer, limits or Limits())
         accepted = np.flatnonzero(query_of >= 0)
         rows = pa.array(accepted)
-        return cls(ids.take(rows), named.fill_null("").take(rows), query_of[accepted], distinct), refused
+        ranked = None if rankings is None else strings(rankings).take(rows)
+        return cls(ids.take(rows), named.fill_null("").take(rows), query_of[accepted], distinct, ranked), refused
 
     def only(self, wanted: NDArray[np.bool_]) -> Self:
         """Return the queries marked in `wanted`, and the subscriptions that ask for them."""
@@ -64,7 +68,11 @@ class Asked:
         rows = pa.array(kept)
         queries = [self.queries[number] for number in np.flatnonzero(wanted)]
         return type(self)(
-            self.ids.take(rows), self.holders.take(rows), numbers[self.query_of[kept]].astype(np.int32), queries
+            self.ids.take(rows),
+            self.holders.take(rows),
+            numbers[self.query_of[kept]].astype(np.int32),
+            queries,
+            None if self.rankings is None else self.rankings.take(rows),
         )
 
 

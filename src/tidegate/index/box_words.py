@@ -7,10 +7,10 @@ wants to know compares degrees. Rounding keeps the order, so no point of a box i
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.index.placed import EAST, NORTH, SOUTH, WEST, Degrees
+from tidegate.kernels import njit
 
 Words = NDArray[np.uint64]
 

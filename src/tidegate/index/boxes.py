@@ -8,9 +8,9 @@ from math import asin, cos, degrees, radians, sin
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.index.placed import Degrees
+from tidegate.kernels import njit
 from tidegate.query.region import EARTH_RADIUS_KM, Circle, Rectangle, Region
 
 _SLACK = 1e-5

@@ -3,11 +3,11 @@
 from typing import ClassVar, Self
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.contract import Cursor, Index
 from tidegate.index.sets import TermSets
+from tidegate.kernels import njit
 
 
 class BruteForce(Index):

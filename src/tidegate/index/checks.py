@@ -7,11 +7,11 @@ from math import asin, cos, radians, sin, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32
 from tidegate.growth import with_room
+from tidegate.kernels import njit
 from tidegate.query.condition import Phrase
 from tidegate.query.conjunction import Conjunction
 from tidegate.query.region import EARTH_RADIUS_KM, Circle, Polygon, Rectangle, Region

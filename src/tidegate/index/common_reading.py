@@ -8,9 +8,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from tidegate.csr import Csr, Int32
+from tidegate.kernels import njit
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.posts import Posts, read_posts

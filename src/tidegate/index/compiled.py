@@ -43,7 +43,7 @@ from tidegate.text.posts import Posts, read_posts
 from tidegate.text.profile import Profile
 from tidegate.text.vocabulary import Vocabulary
 
-_KIND, _LAYOUT = "compiled", 2
+_KIND, _LAYOUT = "compiled", 3
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Compiled:
             analyzer.profile,
             settled.index,
             Resolution.of(settled.entries, places, table.verification, len(order)),
-            Roster.of(asked.ids, asked.holders, numbers[asked.query_of], len(order)),
+            Roster.of(asked.ids, asked.holders, numbers[asked.query_of], len(order), asked.rankings),
             strings(asked.queries[number].canonical for number in order),
             strings(lexicon.vocabulary),
             strings(lexicon.surfaces),
@@ -190,6 +190,8 @@ class Compiled:
             "corners": verification.checks.corners,
             "bounds": self.roster.bounds,
             "by_id": self.roster.by_id,
+            "ranking_of": self.roster.ranking_of,
+            **string_arrays("rankings", self.roster.rankings),
             **string_arrays("names", self.roster.names),
             **string_arrays("about", strings([json.dumps(about)])),
             **string_arrays("canonical", self.canonical),
@@ -216,7 +218,13 @@ class Compiled:
             Profile(**profile),
             index,
             Resolution(arrays["direct"], conjunctions, Places(cells, plots), verification, len(canonical)),
-            Roster(arrays["bounds"], read_strings(arrays, "names"), arrays["by_id"]),
+            Roster(
+                arrays["bounds"],
+                read_strings(arrays, "names"),
+                arrays["by_id"],
+                read_strings(arrays, "rankings"),
+                arrays["ranking_of"],
+            ),
             canonical,
             terms,
             surfaces,

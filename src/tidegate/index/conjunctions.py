@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, offsets_of
 from tidegate.growth import with_room
 from tidegate.index.checks import NO_CHECKS, CheckArrays, Checks, PostColumns, passes, post_columns
+from tidegate.kernels import njit
 from tidegate.query.conjunction import Conjunction, Query
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.posts import Posts

@@ -3,13 +3,13 @@
 from typing import ClassVar, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.errors import ConfigError
 from tidegate.index.contract import Cursor, Index
 from tidegate.index.sets import TermSets
+from tidegate.kernels import njit
 
 
 class Counting(Index):

@@ -7,11 +7,11 @@ chained, and removed ones are marked.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32
 from tidegate.growth import with_room
+from tidegate.kernels import njit
 
 _SETTLE_AT = 1 << 16
 

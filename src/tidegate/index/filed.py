@@ -7,11 +7,11 @@ used again.
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Int32, Int64
-from tidegate.index.plots import Plots
+from tidegate.index.plots import LEAST_MORE, Plots
+from tidegate.kernels import njit
 
 COPIES, CELLS, MORE = range(3)
 NO_BLOCK: Final = np.int64(-1)
@@ -40,7 +40,7 @@ class Filed(NamedTuple):
     def trimmed(self) -> Plots:
         """The plots without room at the end."""
         copies, cells, more = self.used
-        plots = self.plots
+        plots, more = self.plots, max(more, LEAST_MORE)
         return plots._replace(cells=plots.cells[:cells], copies=plots.copies[: 2 * copies], more=plots.more[:more])
 
     @property

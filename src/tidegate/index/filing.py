@@ -7,7 +7,6 @@ copies grow.
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
@@ -28,9 +27,10 @@ from tidegate.index.filed import (
 )
 from tidegate.index.kd_cells import KdCells, reaches
 from tidegate.index.placed import Degrees, Placed
-from tidegate.index.plots import COUNT, CUTS, NO_MORE, START, Plots
+from tidegate.index.plots import COUNT, CUTS, LEAST_MORE, NO_MORE, START, Plots
 from tidegate.index.settled import grouped
 from tidegate.intrinsics import prefetch
+from tidegate.kernels import njit
 
 _SHORT: Final = 1.0
 """Copies in a list, of which fewer are not worth a cut."""
@@ -46,7 +46,7 @@ _FIRST_HALF: Final = np.uint64(0xFFFF_FFFF)
 def filed_plots(placed: Placed, whose: Int32, cells: KdCells, n_terms: int) -> Filed:
     """File conjunctions, each of which is somebody's, under the cells. Their terms are below `n_terms`."""
     frame, roots, nothing = learned_frame(placed.boxes), np.zeros(n_terms, np.int64), np.empty(0, np.int64)
-    plots = Plots(frame, roots, nothing, np.empty(0, np.uint64), np.empty(0, np.int32))
+    plots = Plots(frame, roots, nothing, np.empty(0, np.uint64), np.zeros(LEAST_MORE, np.int32))
     empty = Filed(plots, np.zeros(3, np.int64), np.empty(n_terms, np.int32), np.full(KINDS, NO_BLOCK))
     rows = grouped(rarest_of(placed.sets), np.arange(placed.rows, dtype=np.int32), n_terms)
     filed = Filed(*_file_all(empty, cells, rows, placed, whose))

@@ -10,13 +10,13 @@ their records are read, so that cache misses overlap instead of queueing.
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.contract import Cursor, Index
 from tidegate.index.sets import TermSets
 from tidegate.intrinsics import popcount, prefetch
+from tidegate.kernels import njit
 
 _BIT_WORTH = 8.0  # bytes; from 4 to 32 the time hardly changes
 _LARGEST_HEAD = 2**16  # counts are uint16

@@ -8,7 +8,6 @@ the cells of today, when there is much more or much less of it than there was.
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
@@ -24,6 +23,7 @@ from tidegate.index.placed import Placed, PlacedIndex, PlacedPosts, checked
 from tidegate.index.plots import COUNT, Plots, ask_for, lists_of, read_lists
 from tidegate.index.register import Boxes, Register, ask_for_box, box_of, has_bit
 from tidegate.index.sweeping import swept
+from tidegate.kernels import njit
 
 _SWEPT_AFTER: Final = 1.0
 """As many entries as there were, times this, come before the next sweep: most of what is gone was dropped by then."""

@@ -7,7 +7,6 @@ its copies leave the lists (`inverted_lists`) when matching next reads them, or 
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
@@ -32,6 +31,7 @@ from tidegate.index.inverted_lists import (
 from tidegate.index.placed import EAST, NORTH, SOUTH, WEST, Degrees, Placed, PlacedIndex, PlacedPosts, checked
 from tidegate.index.sets import ranked_items
 from tidegate.intrinsics import prefetch
+from tidegate.kernels import njit
 
 WORLD: Final = (-180.0, -90.0, 180.0, 90.0)
 

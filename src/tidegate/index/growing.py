@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.box_words import Words, box_word
@@ -14,6 +13,7 @@ from tidegate.index.placed import Degrees
 from tidegate.index.plots import COUNT, CUTS, START, Plots
 from tidegate.index.register import Boxes, box_of, has_bit
 from tidegate.intrinsics import prefetch
+from tidegate.kernels import njit
 
 _AHEAD: Final = 8
 _USUAL_COPIES: Final = 8

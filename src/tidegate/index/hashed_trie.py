@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.contract import Cursor, Index
 from tidegate.index.ordered_trie import coded_sets, grow
 from tidegate.index.sets import TermSets, ranked_items
+from tidegate.kernels import njit
 
 _FEW = 8  # children that are kept without a table
 _GOLDEN = 0x9E3779B1  # 2^32 over the golden ratio: neighbours among the codes end up far apart

@@ -6,10 +6,10 @@ Lists lie in blocks of a power of two. A removed entry's copies leave a list whe
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Int32, Int64
+from tidegate.kernels import njit
 
 NOTHING: Final = -1
 NO_MORE_TERMS: Final = -1

@@ -7,11 +7,11 @@ every granularity, and where a post lies is looked up once.
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Int32, Int64
 from tidegate.index.placed import EAST, NORTH, SOUTH, WEST, Degrees
+from tidegate.kernels import njit
 
 NOWHERE: Final = -1
 _MOST_LEVELS: Final = 14

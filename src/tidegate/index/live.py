@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
@@ -21,6 +20,7 @@ from tidegate.index.flat import Flat
 from tidegate.index.sets import checked_highest
 from tidegate.index.settled import Settled
 from tidegate.index.tail import Tail
+from tidegate.kernels import njit
 
 _LOG = logging.getLogger(__name__)
 _SMALLEST_MERGE = 1 << 16

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 
 Floats = NDArray[np.float64]
 

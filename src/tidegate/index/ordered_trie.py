@@ -7,11 +7,11 @@ have a table of their own. The paper hashes children; a sorted run is smaller an
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.contract import Cursor, Index
 from tidegate.index.sets import TermSets, distinct_sets, ranked_items
+from tidegate.kernels import njit
 
 _SCAN_PER_TERM = 4  # children that are read in the time of one binary search
 

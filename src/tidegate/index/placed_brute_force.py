@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, joined
 from tidegate.errors import ConfigError
 from tidegate.index.contract import Cursor, Matches, collect
 from tidegate.index.placed import EAST, NORTH, SOUTH, WEST, Degrees, Placed, PlacedIndex, PlacedPosts, checked
+from tidegate.kernels import njit
 
 
 class PlacedBruteForce(PlacedIndex):

@@ -8,13 +8,13 @@ words and its place is rarer. How they are filed is said in `filing`; this is wh
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.box_words import Words, holds, may_hold
 from tidegate.index.kd_cells import NOWHERE, KdCells, leaves_of
 from tidegate.index.placed import Degrees
 from tidegate.intrinsics import prefetch
+from tidegate.kernels import njit
 
 CUTS: Final = 8
 """Bits for the number of cuts of a term."""
@@ -23,6 +23,8 @@ START: Final = 32
 COUNT: Final = (1 << START) - 1
 NO_MORE: Final = -1
 """What a copy says of further terms if there are none."""
+LEAST_MORE: Final = 2
+"""Words of `Plots.more` at the least: two are read whether or not a copy says that they count."""
 
 _AHEAD: Final = 24
 """Lists, that are asked for from memory before they are read."""

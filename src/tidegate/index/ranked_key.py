@@ -3,11 +3,11 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.contract import Cursor, Index
 from tidegate.index.sets import TermSets
+from tidegate.kernels import njit
 
 _FLAG = np.int32(-(2**31))
 _MASK = np.int32(2**31 - 1)

@@ -7,7 +7,6 @@ last written anew, and then those that came since; so a row is found by counting
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
@@ -15,6 +14,7 @@ from tidegate.growth import with_room
 from tidegate.index.box_words import Words
 from tidegate.index.placed import Degrees, Placed
 from tidegate.intrinsics import popcount, prefetch
+from tidegate.kernels import njit
 
 _WORD: Final = 64
 _ONE: Final = np.uint64(1)

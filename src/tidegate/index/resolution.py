@@ -6,7 +6,6 @@ Most sets are the whole of one query, with nothing else to check: such a set lea
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32
 from tidegate.index.box_words import point_word
@@ -15,6 +14,7 @@ from tidegate.index.conjunctions import Verification, is_news
 from tidegate.index.places import Places, Search
 from tidegate.index.plots import COUNT, ask_for, read_lists
 from tidegate.intrinsics import prefetch
+from tidegate.kernels import njit
 from tidegate.text.posts import Posts
 
 # So many sets ahead, their queries are asked for from memory.

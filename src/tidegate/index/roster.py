@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.errors import TidegateError
-from tidegate.index.strings import flat_strings
+from tidegate.index.strings import flat_strings, strings
 from tidegate.intrinsics import prefetch
+from tidegate.kernels import njit
 from tidegate.text.characters import Bytes
 
 _AHEAD = 16
@@ -30,16 +30,27 @@ class Roster(NamedTuple):
     """Twice as many: the id of every subscription, and behind it who holds it."""
     by_id: Int32
     """The numbers, by rising id."""
+    rankings: pa.LargeStringArray
+    """The distinct ways in which matches are ranked."""
+    ranking_of: Int32
+    """By number: which of them is a subscription's, -1 if it has none; empty if nobody has one."""
 
     @classmethod
-    def of(cls, ids: pa.LargeStringArray, holders: pa.LargeStringArray, query_of: Int32, n_queries: int) -> "Roster":
+    def of(
+        cls,
+        ids: pa.LargeStringArray,
+        holders: pa.LargeStringArray,
+        query_of: Int32,
+        n_queries: int,
+        rankings: pa.LargeStringArray | None = None,
+    ) -> "Roster":
         """Order subscriptions, given with the number of the query that each asks for."""
         order = np.argsort(query_of, kind="stable")
         both = pa.concat_arrays([ids, holders])
         names = both.take(pa.array(np.stack([order, order + len(ids)], axis=1).reshape(-1)))
         bounds = offsets_of(np.bincount(query_of, minlength=n_queries))
         by_id = pc.sort_indices(ids.take(pa.array(order)).cast(pa.large_binary())).to_numpy().astype(np.int32)
-        return cls(bounds, names, by_id)
+        return cls(bounds, names, by_id, *_distinct(rankings, order))
 
     def __len__(self) -> int:
         """Return the number of subscriptions."""
@@ -57,6 +68,16 @@ class Roster(NamedTuple):
         """Who holds subscriptions."""
         return gathered(self.names, numbers, 2, 1)
 
+    def are_ranked(self, numbers: Int32) -> NDArray[np.bool_]:
+        """Whether the matches of subscriptions are ranked."""
+        if not len(self.ranking_of):
+            return np.zeros(len(numbers), np.bool_)
+        return np.asarray(self.ranking_of[numbers] >= 0)
+
+    def rankings_of(self, numbers: Int32) -> pa.StringArray:
+        """How the matches of subscriptions are ranked, which all of these have to be."""
+        return gathered(self.rankings, self.ranking_of[numbers])
+
     def query_of(self, number: int) -> int:
         """The query that a subscription asks for."""
         return int(np.searchsorted(self.bounds, number, side="right")) - 1
@@ -65,6 +86,14 @@ class Roster(NamedTuple):
         """The numbers of the subscriptions with these ids, -1 for an id that is not there."""
         found: Int32 = _found(*flat_strings(self.names), self.by_id, *flat_strings(ids))
         return found
+
+
+def _distinct(rankings: pa.LargeStringArray | None, order: Int64) -> tuple[pa.LargeStringArray, Int32]:
+    """The distinct ones, and which is whose, in an order."""
+    if rankings is None or rankings.null_count == len(rankings):
+        return strings([]), np.empty(0, np.int32)
+    found = rankings.take(pa.array(order)).dictionary_encode()
+    return found.dictionary, found.indices.fill_null(-1).to_numpy()
 
 
 def gathered(texts: pa.LargeStringArray, rows: Int32, stride: int = 1, shift: int = 0) -> pa.StringArray:

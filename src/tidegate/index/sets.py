@@ -7,10 +7,10 @@ one set, however many subscriptions ask for it; the table from sets to subscript
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 
 MAX_TERM = 2**31 - 2
 """The largest term id: the sign bit marks the end of a tail in the packed indexes."""

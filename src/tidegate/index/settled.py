@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32
 from tidegate.index.contract import Index, Matches
 from tidegate.index.sets import TermSets, distinct_sets
+from tidegate.kernels import njit
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ A tenth of the work of filing everything anew, so it is done instead while the c
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Int32, Int64
 from tidegate.index.box_words import Words
 from tidegate.index.filed import CELLS, COPIES, KINDS, MORE, NO_BLOCK, Filed, block_of, room_like
 from tidegate.index.plots import COUNT, CUTS, NO_MORE, START, Plots
 from tidegate.index.register import has_bit
+from tidegate.kernels import njit
 
 _ONE: Final = np.uint64(1)
 _HALF, _WHOSE = np.uint64(32), np.uint64(0xFFFF_FFFF)

@@ -6,12 +6,12 @@ Not thread-safe and never saved: `Live` guards it, and merges it into an immutab
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.growth import with_room
 from tidegate.index.contract import Cursor, collect
 from tidegate.index.sets import ranked_items
+from tidegate.kernels import njit
 
 
 class _Lists(NamedTuple):

@@ -3,10 +3,10 @@
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 
 TermOrder = Literal["frequency", "reverse", "arrival", "random"]
 

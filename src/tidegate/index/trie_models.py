@@ -7,10 +7,10 @@ from math import comb
 from typing import Any, Final, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from tidegate.index.models import Floats, Workload, add_term, path_weights, suffix_tables
+from tidegate.kernels import njit
 
 Order = Literal["frequency", "reverse"]
 

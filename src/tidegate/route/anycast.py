@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 from tidegate.route.hot_words import drawn
 
 # FNV-1a of 64 bits, over words instead of bytes.

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, taken
 from tidegate.index.strings import read_strings, string_arrays, strings
+from tidegate.kernels import njit
 from tidegate.query.conjunction import Query
 
 

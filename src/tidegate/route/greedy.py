@@ -7,10 +7,10 @@ N·Σ(Lᵢ + l)² − (ΣLᵢ + l)², the variance of the loads. Whole numbers t
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 from tidegate.route.sample import Sample
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.index.strings import flat_strings, strings
+from tidegate.kernels import njit
 from tidegate.route.sample import Sample
 from tidegate.text.characters import Bytes
 

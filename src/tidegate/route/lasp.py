@@ -7,10 +7,10 @@ unique words of every matcher, which its cost grows with, and sets can be taken 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 from tidegate.route.anycast import check_words, eligible_matchers
 from tidegate.route.matching_cost import MatchingCost
 

@@ -6,9 +6,9 @@ A matcher's load counts posts, not words: one unit for each post that visits it.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.kernels import njit
 from tidegate.route.hot_words import Hashes, drawn
 
 _NO_HASHES: Hashes = np.empty(0, np.uint64)

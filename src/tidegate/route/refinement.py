@@ -13,10 +13,10 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of, taken
 from tidegate.intrinsics import prefetch
+from tidegate.kernels import njit
 from tidegate.route.greedy import greedy_owners
 from tidegate.route.measures import measured
 from tidegate.route.sample import Sample

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.boxes import normal_longitudes
 from tidegate.index.segment import read_segment, write_segment
 from tidegate.index.strings import read_strings, string_arrays, strings
+from tidegate.kernels import njit
 from tidegate.route.copies import Copies
 from tidegate.route.hot_words import Hashes, drawn, word_hashes
 from tidegate.route.placement import Placement

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of, taken
 from tidegate.index.sets import ranked_items
 from tidegate.index.strings import strings
+from tidegate.kernels import njit
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.posts import Degrees, read_posts

@@ -9,11 +9,11 @@ from math import floor, inf
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int64
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 from tidegate.route.hot_words import Hashes, drawn
 from tidegate.route.visits import Visits
 
@@ -54,6 +54,14 @@ class Levels:
         if level == 0:
             return inf
         return (self.k * (self.count - level) + self.m_min * (level - 1)) / (self.count - 1)
+
+    def level_of(self, most: float) -> int | None:
+        """Return the lowest level with a threshold, or None if there is none.
+
+        >>> Levels().level_of(inf), Levels().level_of(7.0), Levels().level_of(0.5)
+        (0, 1, None)
+        """
+        return next((level for level in range(self.count + 1) if self.most(level) == most), None)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Int32, Int64
 from tidegate.index.boxes import box_rows, smallest_boxes
+from tidegate.kernels import njit
 from tidegate.query.conjunction import Conjunction
 from tidegate.route.place_map import PlaceMap
 from tidegate.route.places.heard import KEY_BITS, Heard, hashed_keys, slot_of

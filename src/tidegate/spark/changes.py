@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidegate.errors import ConfigError
+from tidegate.rank.score import Scorable
 from tidegate.spark.letter import letter
 from tidegate.spark.run import run_id
 from tidegate.store.checking import subscription_errors
@@ -32,6 +33,7 @@ COLUMNS = {
 """The columns that changes may have, and their types; `id` they must have."""
 
 _PROBLEM = "_problem"
+_Batches = Iterator[pa.RecordBatch]
 _log = logging.getLogger(__name__)
 
 
@@ -78,7 +80,7 @@ class ChangeBatches:
     def __call__(self, changes: DataFrame, batch: int) -> None:
         """Check the changes where they are, commit the good ones, and set the others aside."""
         checked = StructType([*changes.schema.fields, StructField(_PROBLEM, StringType())])
-        rows = changes.mapInArrow(check, checked).toArrow()
+        rows = changes.mapInArrow(checking(self._store.scorable), checked).toArrow()
         bad = rows.filter(pc.is_valid(rows.column(_PROBLEM)))
         good = rows.filter(pc.is_null(rows.column(_PROBLEM))).drop_columns([_PROBLEM])
         applied = self._store.apply(good, batch=(self._run, batch), checked=True)
@@ -92,15 +94,22 @@ class ChangeBatches:
             self._report(Changed(batch, applied.version, applied.accepted, len(letters)))
 
 
-def check(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Say of every change what is wrong with its query or its subscriber; the rest is seen when it is applied."""
-    analyzer = Analyzer()
-    for batch in batches:
-        problems = pa.array(_problems(pa.Table.from_batches([batch]), analyzer), pa.string())
-        yield pa.RecordBatch.from_arrays([*batch.columns, problems], names=[*batch.schema.names, _PROBLEM])
+def checking(known: Scorable) -> Callable[[_Batches], _Batches]:
+    """Return the function that says of every change what is wrong with its query, its ranking or its subscriber.
+
+    The rest is seen when it is applied. `known` is what scores can go by.
+    """
+
+    def check(batches: _Batches) -> _Batches:
+        analyzer = Analyzer()
+        for batch in batches:
+            problems = pa.array(_problems(pa.Table.from_batches([batch]), analyzer, known), pa.string())
+            yield pa.RecordBatch.from_arrays([*batch.columns, problems], names=[*batch.schema.names, _PROBLEM])
+
+    return check
 
 
-def _problems(changes: pa.Table, analyzer: Analyzer) -> list[str | None]:
+def _problems(changes: pa.Table, analyzer: Analyzer, known: Scorable) -> list[str | None]:
     found: list[str | None] = [None] * changes.num_rows
     rows = changes
     asked = np.arange(changes.num_rows)
@@ -108,7 +117,7 @@ def _problems(changes: pa.Table, analyzer: Analyzer) -> list[str | None]:
         asks = pc.is_in(changes.column("operation"), value_set=pa.array(["subscribe", "change"]))
         asked = np.flatnonzero(asks.to_numpy())
         rows = changes.take(pa.array(asked)).drop_columns(["operation"])
-    for row, error in subscription_errors(conform(rows, SUBSCRIPTION), analyzer).items():
+    for row, error in subscription_errors(conform(rows, SUBSCRIPTION), analyzer, known).items():
         found[int(asked[row])] = str(error)
     return found
 

@@ -45,17 +45,20 @@ class Shape:
     """One row for a post with all its matches, instead of one for each match."""
     subscribers: bool = True
     """Whether matches name the subscribers."""
+    ranked: bool = False
+    """Only matches that are to be ranked, each with how."""
 
     @property
     def names(self) -> list[str]:
         """The columns that matches add to those of their post."""
-        names = ["subscription", "subscriber"] if self.subscribers else ["subscription"]
+        more = [("subscriber", self.subscribers), ("ranking", self.ranked)]
+        names = ["subscription", *(name for name, is_wanted in more if is_wanted)]
         return [f"{name}s" for name in names] if self.per_post else names
 
     @property
     def paired(self) -> bool:
-        """Whether a match is a pair while it is still in a list."""
-        return self.subscribers and not self.per_post
+        """Whether a match is a row of several values while it is still in a list."""
+        return len(self.names) > 1 and not self.per_post
 
     @property
     def together(self) -> list[StructField]:

@@ -12,6 +12,7 @@ _STAGES = {
     r"/tidegate/spark/receive\.py": "receive",
     r"/tidegate/spark/worker\.py\", line \d+, in route": "route",
     r"/tidegate/spark/worker\.py\", line \d+, in match": "match",
+    r"/tidegate/spark/ranked_worker\.py": "rank",
     r"/tidegate/spark/changes\.py\", line \d+, in check": "check",
     r"/tidegate/spark/sinks\.py": "sink",
     r"/tidegate/store/": "store",

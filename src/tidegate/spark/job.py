@@ -3,6 +3,7 @@
 import logging
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,13 +12,16 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.errors import ConfigError, PipelineError, StoreError
 from tidegate.route.costs import Cluster
 from tidegate.route.plan import Plan
+from tidegate.route.shedding import Levels
 from tidegate.spark import run, sinks
 from tidegate.spark.address import Address
 from tidegate.spark.backlog import FileBacklog
@@ -26,9 +30,12 @@ from tidegate.spark.listener import MetricsListener
 from tidegate.spark.metrics import Figures, Metrics
 from tidegate.spark.process import quiet_session, spark_log, stopped_by_signals
 from tidegate.spark.prometheus import serving
+from tidegate.spark.ranked import RankSettings
+from tidegate.spark.ranked_run import WINDOW_KEY, counted_words, start_ranked
 from tidegate.spark.relearning import Relearning, Schedule
 from tidegate.spark.sources import posts
 from tidegate.store.background import start_background
+from tidegate.store.pins import Pin
 from tidegate.store.status import Jobs, JobStatus
 from tidegate.store.store import Store
 
@@ -38,8 +45,9 @@ KAFKA_JARS = "TIDEGATE_KAFKA_JARS"
 _TICK_S = 0.25
 # An idle job says so often enough to be told from a dead one.
 _HEARTBEAT_S = 10.0
-# So long a batch is given to end when the job is to stop; after that it is abandoned, and done again later.
+# So long a batch is given to end when the job is to stop, and be told of; after that it is abandoned, and done again.
 _PATIENCE_S = 5.0
+_PASSWORD = re.compile(r"(://[^/@:]*):[^@]*(?=@)")
 _log = logging.getLogger(__name__)
 
 
@@ -66,6 +74,18 @@ class Job:
     """Where metrics are served on loopback: a port, 0 for any that is free, None for nowhere."""
     seconds: float | None = None
     """Stop after so long."""
+    from_first_batch: bool = False
+    """Count them from the end of the first batch, for which a session, its workers and their kernels have to start."""
+    ranking: RankSettings | None = None
+    """Rank what is ranked, and write that instead of matches; plans and shedding are left as they are then."""
+    history: str | None = None
+    """The address of posts whose words are counted first, to rank by how rare they are."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that tell the rows apart that it writes."""
+        more = ("subscription",) if self.ranking is None else WINDOW_KEY
+        return (self.settings.columns.id, *more)
 
     @property
     def source(self) -> Address:
@@ -78,12 +98,16 @@ class Job:
         return Address.parse(self.matches, sinks.KINDS)
 
 
-def usual_checkpoint(store: Store, source: str, sink: str) -> str:
-    """A place beside the store for the checkpoint of a job from a source to a sink, the same at every start."""
+def usual_checkpoint(store: Store, source: str, sink: str, *, ranked: bool = False) -> str:
+    """A place beside the store for the checkpoint of a job from a source to a sink, the same at every start.
+
+    One that ranks has a place of its own: both may go from one source to one sink, to the console for example.
+    """
     folder = store.beside.folder
     if folder is None:
         raise ConfigError(f"{store.location.url}: a job on a store that is no folder needs a checkpoint: name a place")
-    name = " ".join((_plain(Address.parse(source, posts.KINDS)), _plain(Address.parse(sink, sinks.KINDS))))
+    ends = (_plain(Address.parse(source, posts.KINDS)), _plain(Address.parse(sink, sinks.KINDS)))
+    name = " ".join((*ends, "ranked") if ranked else ends)
     return str(folder / "checkpoints" / blake2b(name.encode(), digest_size=8).hexdigest())
 
 
@@ -94,7 +118,7 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
     `PipelineError`. For the main thread of a process of its own, whose signals it takes.
     """
     settings = {**_connector(job), **job.spark}
-    sink = sinks.sink_at(job.matches, key=job.settings.columns.id)
+    sink = sinks.sink_at(job.matches, key=job.key)
     relearning = _relearning(job, say)
     run_id = run.run_id(job.settings.checkpoint)
     name = run.query_name(run_id)
@@ -116,17 +140,22 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
         spark.streams.addListener(_listener(job, metrics))
         try:
             stream = posts.read_posts(spark, job.posts, schema=job.schema)
-            query = run.start(
-                stream,
-                job.store,
-                sink,
-                job.settings,
-                report=partial(metrics.counted, name),
-                waiting=lambda: metrics.of(name).waiting,
-                relearning=relearning,
-            )
+            if job.ranking is not None:
+                query = _start_ranked(job, job.ranking, stream, sink, say)
+                diary.pinned_as = str(query.id)
+            else:
+                query = run.start(
+                    stream,
+                    job.store,
+                    sink,
+                    job.settings,
+                    report=partial(metrics.counted, name),
+                    waiting=lambda: metrics.of(name).waiting,
+                    relearning=relearning,
+                )
             say(f"running; Spark's own log is {log.name}")
-            _watch(query, job.seconds, stop, tick)
+            _watch(query, job.seconds, lambda: not job.from_first_batch or metrics.of(name).batches > 0, stop, tick)
+            metrics.wait_for_end(name, _PATIENCE_S)
             if relearning is not None and job.settings.once:
                 relearning.wait()
         except Exception as error:
@@ -138,11 +167,28 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
     return metrics.of(name)
 
 
-def _watch(query: StreamingQuery, seconds: float | None, stop: Event, tick: Callable[[], None]) -> None:
-    """Wait for the end of a query, or bring it about; raise what it failed of."""
-    deadline = math.inf if seconds is None else time.monotonic() + seconds
+def _start_ranked(
+    job: Job, ranking: RankSettings, stream: DataFrame, sink: sinks.Sink, say: Callable[[str], None]
+) -> StreamingQuery:
+    history = None
+    if job.history is not None:
+        history = posts.read_history(stream.sparkSession, job.history, schema=job.schema)
+        say("words are counted in the history, unless they were when the job was first started")
+    words = counted_words(history, job.settings.columns, job.settings.checkpoint)
+    return start_ranked(stream, job.store, sink, job.settings, ranking, words=words)
+
+
+def _watch(
+    query: StreamingQuery, seconds: float | None, counts: Callable[[], bool], stop: Event, tick: Callable[[], None]
+) -> None:
+    """Wait for the end of a query, or bring it about `seconds` after their time `counts`; raise what it failed of."""
+    deadline = math.inf
     try:
-        while query.isActive and not stop.wait(_TICK_S) and time.monotonic() < deadline:
+        while query.isActive and time.monotonic() < deadline:
+            if seconds is not None and deadline == math.inf and counts():
+                deadline = time.monotonic() + seconds
+            if stop.wait(_TICK_S):
+                break
             tick()
         if query.isActive:
             _wind_down(query)
@@ -165,7 +211,9 @@ class _Diary:
     """Writes down how a job fares, after every batch and now and then."""
 
     def __init__(self, job: Job, run_id: str) -> None:
-        self._store, self._run = job.store, run_id
+        self._store, self._run, self._settings = job.store, run_id, job.settings
+        self.pinned_as = run_id
+        """Under which name batches are pinned."""
         self._source, self._sink = _plain(job.source), _plain(job.sink)
         self._jobs = Jobs(job.store.beside)
         self._started = time.time()
@@ -177,7 +225,7 @@ class _Diary:
             return
         self._written, self._batch = now, figures.batch
         try:
-            pin = self._store.pins.at(self._run, figures.batch) if figures.batch >= 0 else None
+            pin = self._store.pins.at(self.pinned_as, figures.batch) if figures.batch >= 0 else None
             self._jobs.write(
                 JobStatus(
                     run=self._run,
@@ -189,12 +237,19 @@ class _Diary:
                     plan=pin and pin.plan,
                     started=self._started,
                     seen=now,
-                    figures=figures.summary(),
+                    figures={**figures.summary(), **self._shedding(pin)},
                 )
             )
         except StoreError as error:
             # It is only said how the stream fares: that is no reason to stop it.
             _log.warning("the status of the job cannot be written: %s", error)
+
+    def _shedding(self, pin: Pin | None) -> dict[str, Any]:
+        """The level of shedding of a batch, where some may be shed."""
+        if self._settings.shed_beyond is None or pin is None:
+            return {}
+        levels = Levels(self._settings.shed_from)
+        return {"shedding": {"level": levels.level_of(pin.most), "of": levels.count}}
 
 
 def _listener(job: Job, metrics: Metrics) -> MetricsListener:
@@ -242,6 +297,7 @@ def _relearning(job: Job, say: Callable[[str], None]) -> Relearning | None:
 
 
 def _plain(place: Address) -> str:
-    """An address without its options; a folder by its full name."""
+    """An address without its options and without a password; a folder by its full name."""
     is_path = place.target and "://" not in place.target and not place.target.startswith("//")
-    return f"{place.kind}:{Path(place.target).absolute() if is_path else place.target}"
+    target = str(Path(place.target).absolute()) if is_path else _PASSWORD.sub(r"\1", place.target)
+    return f"{place.kind}:{target}"

@@ -12,11 +12,13 @@ from pyspark.sql.streaming.listener import (
     QueryStartedEvent,
     QueryTerminatedEvent,
     SourceProgress,
+    StateOperatorProgress,
     StreamingQueryListener,
 )
 
 from tidegate.spark.counts import OBSERVATION, counts_of
 from tidegate.spark.metrics import Lag, Metrics, Progress
+from tidegate.spark.ranked import rank_counts
 
 
 class MetricsListener(StreamingQueryListener):
@@ -45,7 +47,12 @@ class MetricsListener(StreamingQueryListener):
         query = progress.name or str(progress.id)
         if OBSERVATION in progress.observedMetrics:
             counts = counts_of(progress.observedMetrics[OBSERVATION].asDict())
-            self._metrics.counted(query, progress.batchId, counts)
+            # A batch without posts, as windows of time make them, has no pin, and must not hide the last that had some.
+            if counts.posts:
+                self._metrics.counted(query, progress.batchId, counts)
+        ranked = rank_counts(progress.observedMetrics)
+        if any(ranked.values()):
+            self._metrics.ranked(query, ranked)
         lag = lag_of(progress.sources) or (self._backlog() if self._backlog is not None else None)
         told = Progress(
             began=datetime.fromisoformat(progress.timestamp).timestamp(),
@@ -53,6 +60,7 @@ class MetricsListener(StreamingQueryListener):
             input_per_s=_finite(progress.inputRowsPerSecond),
             processed_per_s=_finite(progress.processedRowsPerSecond),
             lag=lag,
+            state_bytes=_state_bytes(progress.stateOperators),
         )
         self._metrics.progressed(query, told, self._trigger_s)
 
@@ -91,6 +99,12 @@ def _offset(text: str) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return offset if isinstance(offset, dict) else {}
+
+
+def _state_bytes(operators: Iterable[StateOperatorProgress]) -> int | None:
+    sizes = [one.customMetrics.get("rocksdbSstFileSize") for one in operators]
+    known = [int(size) for size in sizes if size is not None]
+    return sum(known) if known else None
 
 
 def _finite(rate: float | None) -> float | None:

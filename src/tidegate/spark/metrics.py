@@ -3,12 +3,17 @@
 Counts come from the stages, the rest from Spark; who shows them (`prometheus`, `tidegate status`) reads them here.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from threading import Lock
-from typing import Any, NamedTuple
+from threading import Condition
+from typing import Any, Final, NamedTuple
 
 from tidegate.spark.counts import Counts
+
+RANKED_LEVELS: Final = frozenset({"feeds", "held", "held_bytes"})
+"""Of what a batch counts where it ranks: how much there is, and not how much has come."""
 
 
 class Lag(NamedTuple):
@@ -28,6 +33,8 @@ class Progress(NamedTuple):
     input_per_s: float | None = None
     processed_per_s: float | None = None
     lag: Lag | None = None
+    state_bytes: int | None = None
+    """What the query holds between batches, on disk; old versions that are not tidied up yet among it."""
 
 
 @dataclass
@@ -45,6 +52,10 @@ class Figures:
     """Of the last batch; it comes a little after its counts."""
     latency_s: float | None = None
     """How long a post of the last batch has waited for its matches at most, if it found no lag when it came."""
+    ranked: dict[str, int] = field(default_factory=dict)
+    """What the last batch counted where it ranked matches, as `rank_counts` has it."""
+    ranked_total: Counter[str] = field(default_factory=Counter)
+    """The same since the start, but for what is held at a time."""
     active: bool = True
 
     @property
@@ -66,7 +77,10 @@ class Figures:
             "batch_s": self.progress and progress.seconds,
             "input_per_s": progress.input_per_s,
             "processed_per_s": progress.processed_per_s,
+            "state_bytes": progress.state_bytes,
             "latency_s": self.latency_s,
+            "ranked": self.ranked or None,
+            "ranked_total": dict(self.ranked_total) or None,
         }
         return {
             "batches": self.batches,
@@ -81,7 +95,7 @@ class Metrics:
 
     def __init__(self) -> None:
         """Know of no query yet."""
-        self._lock = Lock()
+        self._lock = Condition()
         self._queries: dict[str, Figures] = {}
 
     def counted(self, query: str, batch: int, counts: Counts) -> None:
@@ -91,6 +105,13 @@ class Metrics:
             figures.batch, figures.last = batch, counts
             figures.batches += 1
             figures.total.add(counts)
+
+    def ranked(self, query: str, counts: Mapping[str, int]) -> None:
+        """Take what a batch counted where it ranked matches."""
+        with self._lock:
+            figures = self._figures(query)
+            figures.ranked = dict(counts)
+            figures.ranked_total.update({name: count for name, count in counts.items() if name not in RANKED_LEVELS})
 
     def progressed(self, query: str, progress: Progress, trigger_s: float | None = None) -> None:
         """Take what Spark tells of a batch; the latency follows from it where the trigger is known."""
@@ -106,6 +127,15 @@ class Metrics:
         """Note that a query has ended; its figures stay."""
         with self._lock:
             self._figures(query).active = False
+            self._lock.notify_all()
+
+    def wait_for_end(self, query: str, seconds: float) -> bool:
+        """Wait until a query is known to have ended, so long at most; return whether it is: then its figures are whole.
+
+        Spark tells of batches in order, and after they have ended; last of all it tells the end.
+        """
+        with self._lock:
+            return self._lock.wait_for(lambda: not self._figures(query).active, seconds)
 
     def of(self, query: str) -> Figures:
         """The figures of a query as they are now; zeros where nothing is known yet."""

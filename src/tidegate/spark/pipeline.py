@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, ShortType, StructField, StructType
 
 from tidegate.errors import ConfigError
+from tidegate.route.plan import Plan
 from tidegate.route.shedding import Shedding
 from tidegate.spark import worker
 from tidegate.spark.columns import CORRUPT, MATCHER, VISITS, Columns, Shape, carried
@@ -32,6 +33,7 @@ def match(
     carry: Sequence[str] | None = None,
     subscribers: bool = True,
     per: str = "match",
+    ranked: bool = False,
     at: Pin | None = None,
 ) -> DataFrame:
     """Return one row per match: the post's columns, and `subscription` and `subscriber`.
@@ -40,8 +42,9 @@ def match(
     usual ones if there are such columns. `carry` names the columns of a post that matches keep (default: all), and
     `subscribers` says whether subscribers are named: the less, the faster. With `per="post"`, a post that matches is
     one row, with arrays `subscriptions` and `subscribers` (one row for each matcher it visits, where a plan
-    partitions): much faster where posts have many matches. Posts that cannot be matched (no id, no text, a place that
-    is not on Earth) are set aside in the store's dead letters.
+    partitions): much faster where posts have many matches. With `ranked`, only the matches are there of subscriptions
+    that are ranked, each with its `ranking`. Posts that cannot be matched (no id, no text, a place that is not on
+    Earth) are set aside in the store's dead letters.
 
     A micro-batch of a stream sees the subscriptions as they are when it begins, and the same ones if it is replayed.
     A batch sees those of now, or of the versions `at`.
@@ -49,7 +52,7 @@ def match(
     if per not in ("match", "post"):
         raise ConfigError(f"per is {per!r}: allowed are 'match' and 'post'")
     names = Columns(id, text, author, lang, lat, lon)
-    shape = Shape(per_post=per == "post", subscribers=subscribers)
+    shape = Shape(per == "post", subscribers, ranked)
     rows = match_rows(posts, store, names, carry, shape=shape, at=at)
     return merged(observed(rows, id, shape), shape)
 
@@ -62,16 +65,18 @@ def match_rows(
     *,
     shape: Shape = Shape(),  # noqa: B008
     at: Pin | None = None,
+    plan: Plan | None = None,
     origin: str | None = None,
 ) -> DataFrame:
     """Return one row for every post that matches, with lists of its matches, and between them rows that carry counts.
 
-    `origin` says where dead letters come from, and is the same in every replay; a stream knows it by itself.
+    `plan` is the one to follow, if not that of `at` or the newest. `origin` says where dead letters come from, and is
+    the same in every replay; a stream knows it by itself.
     """
     columns = names.of(posts.schema)
     keep = carried(posts.schema, columns, carry, shape)
     newest = at or store.newest()
-    plan = store.plans.at(newest.plan)
+    plan = plan or store.plans.at(newest.plan)
     version = None if posts.isStreaming and at is None else newest.store
     task = worker.Task(
         store.location,
@@ -110,7 +115,7 @@ def merged(rows: DataFrame, shape: Shape) -> DataFrame:
         return rows
     together = shape.together[0].name
     post = [name for name in rows.columns if name != together]
-    if shape.subscribers:
+    if shape.paired:
         return rows.select(*post, F.inline(together))
     return rows.select(*post, F.explode(together).alias("subscription"))
 

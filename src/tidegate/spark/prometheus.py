@@ -19,6 +19,19 @@ _COUNTERS = {
     "shed": "Matches or posts given up under load",
 }
 _NAMES = {"dead": "dead_letters"}
+_RANKED_COUNTERS = {
+    "matches": "Matches of ranked subscriptions",
+    "sent": "Of those, the ones that were shuffled",
+    "sent_bytes": "The bytes that were shuffled of them",
+    "aside": "Matches that could not be ranked",
+    "late": "Posts that came too late for all of their windows",
+    "delivered": "Posts delivered as the best of windows",
+}
+_RANKED_GAUGES = {
+    "feeds": "Ranked feeds of the buckets that the last batch had to do with",
+    "held": "Posts held for the open windows of those feeds",
+    "held_bytes": "The bytes that those take",
+}
 
 
 @contextmanager
@@ -51,6 +64,11 @@ class Exposition(Collector):
         yield _counter("batches", "Micro-batches done", queries, lambda figures: figures.batches)
         for name, about in _COUNTERS.items():
             yield _counter(_NAMES.get(name, name), about, queries, _total(name))
+        ranking = [figures for figures in queries if figures.ranked]
+        for name, about in _RANKED_COUNTERS.items():
+            yield _counter(f"ranked_{name}", about, ranking, _ranked_total(name))
+        for name, about in _RANKED_GAUGES.items():
+            yield _gauge(f"ranked_{name}", about, ranking, _ranked(name))
         loads = CounterMetricFamily("tidegate_matcher_load", "Visits and candidates", labels=["query", "matcher"])
         for figures in queries:
             for matcher, load in sorted(figures.total.loads.items()):
@@ -61,6 +79,7 @@ class Exposition(Collector):
         yield _gauge("input_posts_per_second", "Posts that came in", queries, _told("input_per_s"))
         yield _gauge("processed_posts_per_second", "Posts done while at work", queries, _told("processed_per_s"))
         yield _gauge("latency_seconds", "Longest wait of a post for its matches", queries, lambda f: f.latency_s)
+        yield _gauge("state_bytes", "What is held between batches, on disk", queries, _told("state_bytes"))
         yield _gauge("active", "Whether the query runs", queries, lambda figures: float(figures.active))
         lag = GaugeMetricFamily("tidegate_lag", "What waits at the source", labels=["query", "unit"])
         for figures in queries:
@@ -88,6 +107,16 @@ def _gauge(name: str, about: str, queries: list[Figures], value: Callable[[Figur
 def _total(name: str) -> Callable[[Figures], int]:
     """By name: a count since the start."""
     return lambda figures: int(getattr(figures.total, name))
+
+
+def _ranked_total(name: str) -> Callable[[Figures], int]:
+    """By name: what was counted of ranked matches since the start."""
+    return lambda figures: figures.ranked_total[name]
+
+
+def _ranked(name: str) -> Callable[[Figures], float | None]:
+    """By name: what the last batch told of ranked feeds."""
+    return lambda figures: figures.ranked.get(name)
 
 
 def _told(name: str) -> Callable[[Figures], float | None]:

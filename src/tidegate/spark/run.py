@@ -14,6 +14,7 @@ from threading import Thread
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tidegate.errors import ConfigError, StoreError
 from tidegate.route.shedding import By, Levels
@@ -86,15 +87,19 @@ def start(
     carried(
         posts.schema, settings.columns.of(posts.schema), settings.carry, settings.shape
     )  # refuses what is not there
-    check_reach(posts.sparkSession, settings.checkpoint)
-    sink.check(posts.sparkSession)
-    run = run_id(settings.checkpoint)
-    writer = posts.writeStream.queryName(query_name(run)).option("checkpointLocation", settings.checkpoint)
-    if settings.once:
-        writer = writer.trigger(availableNow=True)
-    else:
-        writer = writer.trigger(processingTime=f"{round(settings.trigger_s * 1000)} milliseconds")
+    run, writer = writer_to(posts, sink, settings)
     return writer.foreachBatch(_Batches(run, store, sink, settings, report, waiting, relearning)).start()
+
+
+def writer_to(stream: DataFrame, sink: Sink, settings: Settings) -> tuple[str, DataStreamWriter]:
+    """Return the name of a job and what starts it, its sink and its checkpoint looked at first."""
+    check_reach(stream.sparkSession, settings.checkpoint)
+    sink.check(stream.sparkSession)
+    run = run_id(settings.checkpoint)
+    writer = stream.writeStream.queryName(query_name(run)).option("checkpointLocation", settings.checkpoint)
+    if settings.once:
+        return run, writer.trigger(availableNow=True)
+    return run, writer.trigger(processingTime=f"{round(settings.trigger_s * 1000)} milliseconds")
 
 
 def run_id(checkpoint: str) -> str:

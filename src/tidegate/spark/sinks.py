@@ -1,24 +1,34 @@
 """Where matches go. Writing a micro-batch again, after a crash, leaves the sink as if it had been written once.
 
-Kafka and the console cannot take anything back: there a match may come twice, and its key, post and subscription, says
-that it is the same one.
+Kafka and the console cannot take anything back: there a match may come twice, and its key (a match's is its post and
+its subscription) says that it is the same one.
 """
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlencode
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tidegate.deliver.database import Database, UnreachableError
+from tidegate.deliver.inbox import Inbox
 from tidegate.errors import ConfigError
 from tidegate.spark.address import Address
 from tidegate.spark.reach import check_reach
+from tidegate.spark.told import told
 from tidegate.store.location import Location
 from tidegate.store.match_table import MatchTable
 
-KINDS = ("delta", "parquet", "json", "kafka", "console")
+KINDS = ("delta", "parquet", "json", "kafka", "inbox", "console")
 _FIRST_INTERFACE = "spark.sql.sources.useV1SourceList"
+# A database that is started again is back within so long.
+_PATIENCE_S = 60.0
+_PAUSE_S = 0.5
+Result = TypeVar("Result")
 
 # A topic that is made by being written to is known to clients a moment before it takes records. Were two requests under
 # way then, the second might be taken and the first be refused for good, as out of order. Larger ones make up for it.
@@ -81,34 +91,75 @@ class DeltaSink(Sink):
 
 
 class KafkaSink(Sink):
-    """A topic: JSON values, keyed by post and subscription. At least once."""
+    """A topic: JSON values, keyed by what tells rows apart. At least once."""
 
-    def __init__(self, address: Address, key: str) -> None:
-        """Write to the topic of an address; `key` is the column with a post's id."""
+    def __init__(self, address: Address, key: Sequence[str]) -> None:
+        """Write to the topic of an address; `key` names the columns that tell rows apart."""
         self._servers, self._topic = address.topic
         self._options, self._key = address.options, key
 
     def write(self, matches: DataFrame, query: str, batch: int) -> None:
         """Produce one message per match."""
-        key = F.concat_ws("/", F.col(self._key).cast("string"), F.col("subscription"))
+        key = F.concat_ws("/", *(F.col(name).cast("string") for name in self._key))
         messages = matches.select(key.alias("key"), F.to_json(F.struct("*")).alias("value"))
         _observe_kafka(messages.sparkSession)
         writer = messages.write.format("kafka").mode("append").option("kafka.bootstrap.servers", self._servers)
         writer.option("topic", self._topic).options(**{**IN_ORDER, **self._options}).save()
 
 
+class InboxSink(Sink):
+    """The inbox of a database: a match is a reason of a notification, and a batch is taken once.
+
+    A batch is collected, in Arrow: the inbox takes it in one transaction, by one writer, so executors would only wait
+    for each other. What is collected does not grow with the stream.
+    """
+
+    def __init__(self, address: Address, key: Sequence[str]) -> None:
+        """Write to the database of an address such as inbox:sqlite:///inbox.db; `key` begins with a post's id.
+
+        The option `at` names the column that says when a post was written.
+        """
+        self._address, self._key = address, tuple(key)
+        self._inbox: Inbox | None = None
+
+    def __reduce__(self) -> tuple[type["InboxSink"], tuple[Address, tuple[str, ...]]]:
+        """Travel without connections."""
+        return InboxSink, (self._address, self._key)
+
+    def check(self, spark: SparkSession) -> None:
+        """Refuse a database that cannot be opened."""
+        self._opened()
+
+    def has(self, query: str, batch: int) -> bool:
+        """Whether the inbox has taken the batch; wait for a database that is being started again."""
+        return _patiently(lambda: self._opened().has(query, batch))
+
+    def write(self, matches: DataFrame, query: str, batch: int) -> None:
+        """Collect the batch and have it taken; wait for a database that is being started again."""
+        rows = told(matches, self._key, self._address.options.get("at")).toArrow()
+        # Had it been committed and nobody been told, it would be known by its number.
+        _patiently(lambda: self._opened().add(rows, query, batch))
+
+    def _opened(self) -> Inbox:
+        if self._inbox is None:
+            options = {name: value for name, value in self._address.options.items() if name != "at"}
+            url = f"{self._address.target}?{urlencode(options)}" if options else self._address.target
+            self._inbox = Inbox(Database.open(url))
+        return self._inbox
+
+
 class ConsoleSink(Sink):
     """The terminal: the first matches of every batch."""
 
-    def __init__(self, rows: int = 20) -> None:
-        """Show so many."""
-        self._rows = rows
+    def __init__(self, rows: int = 20, order: Sequence[str] = ("subscription",)) -> None:
+        """Show so many, in the order of some columns."""
+        self._rows, self._order = rows, order
 
     def write(self, matches: DataFrame, query: str, batch: int) -> None:
         """Print a table."""
         print(f"batch {batch}")
         # In an order, since for the first rows of none Spark would leave the other posts alone.
-        matches.orderBy("subscription").show(self._rows, truncate=80)
+        matches.orderBy(*self._order).show(self._rows, truncate=80)
 
 
 class HookSink(Sink):
@@ -126,17 +177,34 @@ class HookSink(Sink):
         self._hook(matches, batch)
 
 
-def sink_at(address: str, *, key: str = "id") -> Sink:
-    """Return the sink of an address, such as delta:matches/ or kafka://127.0.0.1:9092/matches."""
+def sink_at(address: str, *, key: Sequence[str] = ("id", "subscription")) -> Sink:
+    """Return the sink of an address, such as delta:matches/ or kafka://127.0.0.1:9092/matches.
+
+    `key` names the columns that tell rows apart, the last of them the ones to read them by.
+    """
     place = Address.parse(address, KINDS)
     if place.kind == "kafka":
         return KafkaSink(place, key)
+    if place.kind == "inbox":
+        return InboxSink(place, key)
     if place.kind == "console":
-        return ConsoleSink(_rows(place))
+        return ConsoleSink(_rows(place), key[1:])
     folder = place.folder()
     if place.kind == "delta":
         return DeltaSink(folder, place.options)
     return FolderSink(place.kind, folder if "://" in folder else str(Path(folder).absolute()), place.options)
+
+
+def _patiently(do: Callable[[], Result]) -> Result:
+    """Do something with a database, again and again while it is away, for as long as one takes to be started."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return do()
+        except UnreachableError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE_S)
 
 
 def _observe_kafka(spark: SparkSession) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from tidegate.csr import Int64
+from tidegate.csr import Csr, Int64
 from tidegate.errors import PipelineError, StoreError
 from tidegate.route.hot_words import post_hashes
 from tidegate.route.placement import HEAD
@@ -199,7 +199,7 @@ def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
 def _match(
     posts: pa.RecordBatch, parts: Iterator[Part], task: Task, schema: pa.Schema, counts: Counts, matcher: int
 ) -> Batches:
-    found = list(parts)
+    found = [_ranked(part) for part in parts] if task.shape.ranked else list(parts)
     counts.candidates += sum(part.found.candidates for part in found)
     counts.matches += sum(len(part.subscriptions.values) for part in found)
     for begin, end in _ranges(found, posts.num_rows):
@@ -229,14 +229,26 @@ class Named(NamedTuple):
     per_post: Int64
     """By post: how many."""
     names: list[pa.StringArray]
-    """By match: ids, and who holds them if the shape wants it."""
+    """By match: ids, and what else the shape wants of a subscription."""
 
 
 def _named(part: Part, begin: int, end: int, shape: Shape) -> Named:
     offsets, numbers = part.subscriptions.slice(begin, end)
     roster = part.compiled.roster
-    names = [roster.ids(numbers), roster.holders(numbers)] if shape.subscribers else [roster.ids(numbers)]
+    names = [roster.ids(numbers)]
+    if shape.subscribers:
+        names.append(roster.holders(numbers))
+    if shape.ranked:
+        names.append(roster.rankings_of(numbers))
     return Named(np.diff(offsets), names)
+
+
+def _ranked(part: Part) -> Part:
+    """The matches that are to be ranked."""
+    offsets, numbers = part.subscriptions
+    ranked = part.compiled.roster.are_ranked(numbers)
+    before = np.concatenate([[0], np.cumsum(ranked)])
+    return part._replace(subscriptions=Csr(before[offsets], numbers[ranked]))
 
 
 def _together(found: list[Named]) -> Named | None:

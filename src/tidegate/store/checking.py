@@ -14,6 +14,7 @@ from tidegate.query.conjunction import Query
 from tidegate.query.parse import parse
 from tidegate.query.syntax import Group, syntax_tree
 from tidegate.rank.ranking import checked_ranking
+from tidegate.rank.score import Scorable
 from tidegate.store.schema import beyond_calendar, whole_query
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.utf8 import is_utf8, mended
@@ -61,27 +62,30 @@ def query_errors(
     return {int(row): wrong[int(numbers[row])] for row in np.flatnonzero(np.isin(numbers, list(wrong)))}
 
 
-def ranking_errors(rankings: Iterable[str | None]) -> dict[int, ConfigError]:
+def ranking_errors(rankings: Iterable[str | None], known: Scorable) -> dict[int, ConfigError]:
     """Return by row, rising, why a ranking cannot be accepted; every distinct one is looked at once."""
     texts = strings(rankings).dictionary_encode()
     wrong: dict[int, ConfigError] = {}
     for number, text in enumerate(texts.dictionary.to_pylist()):
         try:
-            checked_ranking(text)
+            checked_ranking(text, known)
         except ConfigError as error:
             wrong[number] = error
     numbers = texts.indices.fill_null(-1).to_numpy()
     return {int(row): wrong[int(numbers[row])] for row in np.flatnonzero(np.isin(numbers, list(wrong)))}
 
 
-def subscription_errors(rows: pa.Table, analyzer: Analyzer) -> dict[int, TidegateError]:
-    """Return by row why a subscription cannot be accepted: what it asks for, or that nobody asks."""
+def subscription_errors(rows: pa.Table, analyzer: Analyzer, known: Scorable) -> dict[int, TidegateError]:
+    """Return by row why a subscription cannot be accepted: what it asks for, or that nobody asks.
+
+    `known` is what scores can go by.
+    """
     found: dict[int, TidegateError] = {}
     for name in ("id", "subscriber", "query", "region", "ranking"):
         for row in np.flatnonzero(~is_utf8(strings(rows.column(name)))):
             found[int(row)] = ConfigError(f"its {name} is no UTF-8: decode it first")
     queries, regions, rankings = (mended(strings(rows.column(name))) for name in ("query", "region", "ranking"))
-    found = {**ranking_errors(rankings), **query_errors(queries, regions, analyzer), **found}
+    found = {**ranking_errors(rankings, known), **query_errors(queries, regions, analyzer), **found}
     nobody = pc.equal(strings(rows.column("subscriber")).fill_null(""), "")
     for row in np.flatnonzero(nobody.to_numpy(zero_copy_only=False)):
         found.setdefault(int(row), ConfigError("a subscription has no subscriber: name whose it is"))

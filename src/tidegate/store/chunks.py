@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from tidegate.errors import ConfigError, StoreError
 from tidegate.rank.ranking import checked_ranking
+from tidegate.rank.score import Scorable
 from tidegate.store.checking import query_errors
 from tidegate.store.fields import row_of
 from tidegate.store.records import Broken, Record
@@ -52,11 +53,16 @@ class Checked(NamedTuple):
     refused: list[Reject]
 
 
-def all_checked(chunks: Iterator[Chunk], processes: int, n_first: int) -> Iterator[tuple[Chunk, Checked]]:
-    """Check chunks, in their order: `n_first` records here, as processes take a second to start, the rest there."""
+def all_checked(
+    chunks: Iterator[Chunk], processes: int, n_first: int, known: Scorable
+) -> Iterator[tuple[Chunk, Checked]]:
+    """Check chunks, in their order: `n_first` records here, as processes take a second to start, the rest there.
+
+    `known` is what scores can go by.
+    """
     n_here = 0
     for chunk in chunks:
-        yield chunk, _check(chunk.records)
+        yield chunk, _check(chunk.records, known)
         n_here += len(chunk.records)
         if n_here >= n_first and processes > 1:
             break
@@ -66,7 +72,7 @@ def all_checked(chunks: Iterator[Chunk], processes: int, n_first: int) -> Iterat
     waiting: deque[tuple[Chunk, Future[Checked]]] = deque()
     try:
         for chunk in chunks:
-            waiting.append((chunk._replace(records=[]), pool.submit(_check, chunk.records)))
+            waiting.append((chunk._replace(records=[]), pool.submit(_check, chunk.records, known)))
             if len(waiting) > 2 * processes:
                 done, future = waiting.popleft()
                 yield done, future.result()
@@ -80,7 +86,7 @@ def all_checked(chunks: Iterator[Chunk], processes: int, n_first: int) -> Iterat
         pool.shutdown(cancel_futures=True)
 
 
-def _check(records: list[Record]) -> Checked:
+def _check(records: list[Record], known: Scorable) -> Checked:
     """Return the rows of the good records, and why the others are refused."""
     refused: list[Reject] = []
     read: list[tuple[Record, dict[str, Any]]] = []
@@ -91,7 +97,7 @@ def _check(records: list[Record]) -> Checked:
         try:
             row = row_of(record)
             if "ranking" in row:
-                checked_ranking(row["ranking"])
+                checked_ranking(row["ranking"], known)
             read.append(((line, record), row))
         except ConfigError as error:
             refused.append(Reject(line, str(error), record))

@@ -66,7 +66,7 @@ def import_subscriptions(
     ends = np.cumsum([0, *(file.stat().st_size for file in files)])
     intake = _Intake(store, _Rejects(files, None if rejects is None else Path(rejects)))
     chunks = (Chunk(i, *part) for i in range(len(files)) for part in parts(files[i], formats[i], _CHUNK))
-    for chunk, checked in all_checked(chunks, processes, _CHUNK):
+    for chunk, checked in all_checked(chunks, processes, _CHUNK, store.scorable):
         intake.take(chunk.file, checked)
         if progress is not None:
             progress(intake.records, float((ends[chunk.file] + chunk.position) / max(1, ends[-1])))

@@ -31,7 +31,7 @@ from tidegate.store.schema import whole_queries
 from tidegate.store.table import Table
 from tidegate.text.analyzer import Analyzer
 
-_COLUMNS = ["id", "subscriber", "query", "region"]
+_COLUMNS = ["id", "subscriber", "query", "region", "ranking"]
 # What was accepted once is compiled whatever today's limits are.
 _NO_LIMITS = Limits(max_length=2**31, max_conjunctions=2**31, max_terms=2**31, max_depth=2**31)
 _Map = TypeVar("_Map")
@@ -76,7 +76,12 @@ def build_level(table: Table, files: Files, since: int, until: int, plan: Plan) 
     rows = _rows(table, since, until)
     analyzer = Analyzer()
     asked, refused = Asked.read(
-        rows.column("id"), whole_queries(rows), analyzer, holders=rows.column("subscriber"), limits=_NO_LIMITS
+        rows.column("id"),
+        whole_queries(rows),
+        analyzer,
+        holders=rows.column("subscriber"),
+        rankings=rows.column("ranking"),
+        limits=_NO_LIMITS,
     )
     for refusal in refused:
         _log.warning("subscription %s cannot be matched any more: %s", refusal.subscription, refusal.error)

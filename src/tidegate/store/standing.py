@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr
 from tidegate.index.common_reading import CommonReading, View
 from tidegate.index.compiled import Compiled
 from tidegate.index.found import Found
+from tidegate.kernels import njit
 from tidegate.route.copies import Duty
 from tidegate.route.hot_words import post_hashes
 from tidegate.route.placement import HEAD

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.index.refusal import Refusal, nameless
 from tidegate.rank.ranking import checked_ranking
+from tidegate.rank.score import Scorable, scorable
 from tidegate.route.place_map import PlaceMap
 from tidegate.route.plan import Plan
 from tidegate.route.shedding import By
@@ -29,6 +30,7 @@ from tidegate.store.group_commit import GroupCommit
 from tidegate.store.location import Location
 from tidegate.store.pins import Pin, Pins
 from tidegate.store.plans import Plans
+from tidegate.store.post_columns import noted_columns
 from tidegate.store.schema import CHANGE, SUBSCRIPTION, Region, conform, row
 from tidegate.store.standing import Opener
 from tidegate.store.table import Table
@@ -96,6 +98,11 @@ class Store:
         """The newest version; every change makes one."""
         return self.table.version
 
+    @property
+    def scorable(self) -> Scorable:
+        """What rankings can score by now: the functions of this process, and the columns that jobs say posts have."""
+        return scorable(noted_columns(self.beside))
+
     @cached_property
     def opener(self) -> Opener:
         """What this process has opened for matching. Not for several threads at once."""
@@ -120,7 +127,7 @@ class Store:
         change = row(subscriber, query, subscription=id, region=region, ranking=ranking, tags=tags, expires=expires)
         checked_query(query, change["region"], self._analyzer)
         if change["ranking"] is not None:
-            checked_ranking(change["ranking"])
+            checked_ranking(change["ranking"], self.scorable)
         self._group.submit(_as_row({**change, "removed": False}))
         return str(change["id"])
 
@@ -218,7 +225,7 @@ class Store:
             problem = f"operation is {operations[int(i)].as_py()!r}: allowed are {', '.join(OPERATIONS)}"
             refused[int(i)] = ConfigError(problem)
         asked = np.flatnonzero(~removed & ~unknown)
-        errors = {} if checked else subscription_errors(rows.take(pa.array(asked)), self._analyzer)
+        errors = {} if checked else subscription_errors(rows.take(pa.array(asked)), self._analyzer, self.scorable)
         refused |= {int(asked[i]): error for i, error in errors.items() if int(asked[i]) not in refused}
         accepted = np.setdiff1d(np.arange(len(ids)), np.fromiter(refused, np.int64, len(refused)))
         codes = ids.dictionary_encode().indices.to_numpy()[accepted]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from unicodedata import category, combining, decomposition, is_normalized
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tidegate.kernels import njit
 from tidegate.text.tokens import IDEOGRAPHS
 
 Bytes = NDArray[np.uint8]

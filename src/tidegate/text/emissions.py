@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Int32, Int64
 from tidegate.growth import with_room
+from tidegate.kernels import njit
 
 _NOTHING = -1
 

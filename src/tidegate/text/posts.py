@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 from tidegate.text.analyzer import Analyzer
 from tidegate.text.lexicon import Lexicon
 from tidegate.text.profile import surface_of

@@ -6,9 +6,9 @@ that the two kinds never meet. `tidegate.text.tokens` is the definition that the
 """
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Int32, Int64
+from tidegate.kernels import njit
 from tidegate.text.characters import (
     CONTEXT,
     FOLDED,

@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Int32, Int64
 from tidegate.growth import with_room
 from tidegate.intrinsics import prefetch
+from tidegate.kernels import njit
 from tidegate.text.characters import Bytes, Words, alphabet
 from tidegate.text.profile import Profile
 from tidegate.text.scanner import room_for, spell_rows

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Int32
+from tidegate.kernels import njit
 
 State = NDArray[np.uint64]
 """Four words of xoshiro256++; every draw advances it in place."""

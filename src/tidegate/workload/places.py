@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 from tidegate.placed import Placed
 from tidegate.workload.alias import Alias, State, alias_table, draw, next_word, random_state
 from tidegate.workload.terms import Floats, zipf

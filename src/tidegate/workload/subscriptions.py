@@ -3,10 +3,10 @@
 from math import comb, exp
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int64
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 from tidegate.workload.alias import Alias, State, alias_table, draw, random_state
 from tidegate.workload.lengths import between
 from tidegate.workload.terms import Floats

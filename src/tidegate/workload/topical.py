@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, from_rows, offsets_of
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 from tidegate.workload.alias import State, next_word, random_state, sample
 from tidegate.workload.terms import uniform, zipf
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32
+from tidegate.kernels import njit
 from tidegate.route.places.load import Floats, Price
 
 _HALVINGS = 24  # of the interval in which the smallest highest load is sought

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
 from tidegate.index.placed import Degrees, Placed, PlacedPosts
+from tidegate.kernels import njit
 from tidegate.route.places.heard import Heard, filed_on, heard_on, is_heard, rarest, slot_of
 from tidegate.route.places.lattice import Bounds, Lattice, cell_of, checked_lattice
 

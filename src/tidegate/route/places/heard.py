@@ -7,10 +7,10 @@ in its cell matches nothing. Depends on the lattice alone, not on which matcher 
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.index.placed import Placed
+from tidegate.kernels import njit
 from tidegate.route.places.lattice import Lattice
 
 _EMPTY = -1

@@ -7,11 +7,11 @@ is in a cell that the box overlaps, wherever both are.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32
 from tidegate.errors import ConfigError
 from tidegate.index.placed import EAST, NORTH, SOUTH, WEST, Degrees
+from tidegate.kernels import njit
 
 Bounds = tuple[float, float, float, float]
 

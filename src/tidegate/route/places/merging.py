@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, offsets_of
+from tidegate.kernels import njit
 from tidegate.route.places.load import Floats, Price
 from tidegate.route.places.nodes import Node
 

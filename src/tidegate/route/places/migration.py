@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError
+from tidegate.kernels import njit
 
 Loads = NDArray[np.float64]
 

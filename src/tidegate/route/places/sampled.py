@@ -5,12 +5,12 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Csr, Int32, Int64, taken
 from tidegate.errors import ConfigError
 from tidegate.index.placed import Placed, PlacedPosts, checked
 from tidegate.index.sets import ranked_items
+from tidegate.kernels import njit
 from tidegate.route.places.heard import Heard, filed_on, heard_on, rarest, slot_of
 from tidegate.route.places.lattice import SIDE, Bounds, Lattice, checked_lattice
 from tidegate.route.places.load import Costs, Floats, Price

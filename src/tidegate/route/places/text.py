@@ -1,10 +1,10 @@
 """Text partitionings: one term map for all places (baselines of PS²Stream, §VI-B)."""
 
 import numpy as np
-from numba import njit
 
 from tidegate.csr import Int32, Int64
 from tidegate.index.strings import strings
+from tidegate.kernels import njit
 from tidegate.route.greedy import greedy_owners
 from tidegate.route.hypergraph import hypergraph_owners
 from tidegate.route.maps import Learner

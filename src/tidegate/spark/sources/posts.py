@@ -1,6 +1,7 @@
 """Posts from wherever they are, as a stream: files, Kafka, feeds, the synthetic microblog; the kept ones as a batch."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.errors import AnalysisException
@@ -40,8 +41,9 @@ _Reader: TypeAlias = DataFrameReader | DataStreamReader
 def read_posts(spark: SparkSession, address: str, *, schema: str | StructType | None = None) -> DataFrame:
     """Return the posts at an address as a stream.
 
-    Columns are those of `schema`, else those that the files there already have, else those of `POST`. What cannot be
-    decoded comes as a row with the payload in `_corrupt_record`, and ends among the dead letters.
+    Columns are those of `schema`, else those that a file `_columns` in their folder names, else those that the files
+    there already have, else those of `POST`. What cannot be decoded comes as a row with the payload in
+    `_corrupt_record`, and ends among the dead letters.
     """
     place = Address.parse(address, KINDS)
     if place.kind in HISTORIES:
@@ -63,7 +65,7 @@ def _kept(spark: SparkSession, reader: _Reader, place: Address, wanted: StructTy
     if place.kind == "kafka":
         return _kafka(reader, place, _with_corrupt(wanted or POST))
     check_reach(spark, place.folder())
-    columns = wanted or _found(spark, place)
+    columns = wanted or _named(place) or _found(spark, place)
     return _files(reader, place, columns if place.kind == "parquet" else _with_corrupt(columns))
 
 
@@ -74,6 +76,14 @@ def _files(source: _Reader, place: Address, schema: StructType) -> DataFrame:
     if place.kind == "csv":
         reader = reader.option("header", "true").option("escape", '"').option("multiLine", "true")
     return reader.options(**place.options).load(place.folder())
+
+
+def _named(place: Address) -> StructType | None:
+    """The columns that whoever fills a local folder has named, for files that have only some of them."""
+    try:
+        return _struct((Path(place.target) / "_columns").read_text(encoding="utf-8"))
+    except (OSError, UnicodeError):
+        return None
 
 
 def _found(spark: SparkSession, place: Address) -> StructType:
