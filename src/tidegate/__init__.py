@@ -18,16 +18,28 @@ from tidegate.errors import ConfigError, QueryError, StoreError, TidegateError
 if TYPE_CHECKING:
     from tidegate.index.matcher import Matcher
     from tidegate.spark.pipeline import match
+    from tidegate.spark.ranked_posts import ranked_feeds
     from tidegate.store.store import Store
     from tidegate.text.analyzer import Analyzer
 
-__all__ = ["Analyzer", "ConfigError", "Matcher", "QueryError", "StoreError", "TidegateError", "match", "open"]
+__all__ = [
+    "Analyzer",
+    "ConfigError",
+    "Matcher",
+    "QueryError",
+    "StoreError",
+    "TidegateError",
+    "match",
+    "open",
+    "ranked_feeds",
+]
 
 # Imported when first asked for: they bring Spark and compilers along, and an error or a help text needs none.
 _LAZY = {
     "Analyzer": "tidegate.text.analyzer",
     "Matcher": "tidegate.index.matcher",
     "match": "tidegate.spark.pipeline",
+    "ranked_feeds": "tidegate.spark.ranked_posts",
 }
 
 

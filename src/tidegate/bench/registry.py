@@ -8,7 +8,21 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.bench import adjust, drift, index, pipeline, rank, route, shed, spatial, text
+from tidegate.bench import (
+    adjust,
+    delivery,
+    drift,
+    index,
+    pipeline,
+    provision,
+    rank,
+    route,
+    satisfaction,
+    shed,
+    spatial,
+    text,
+    workload,
+)
 from tidegate.bench.report import Report, scale_named
 from tidegate.bench.stored import check_stored
 from tidegate.errors import ConfigError
@@ -41,6 +55,10 @@ BENCHES = {
     "spatial": Bench(spatial.run, spatial.plot, shows_progress=True),
     "adjust": Bench(adjust.run, adjust.plot, shows_progress=True),
     "rank": Bench(rank.run, rank.plot, shows_progress=True, takes_graph=True),
+    "workload": Bench(workload.run, workload.plot, shows_progress=True),
+    "satisfaction": Bench(satisfaction.run, satisfaction.plot),
+    "provision": Bench(provision.run, provision.plot),
+    "delivery": Bench(delivery.run, shows_progress=True, needs=("pgserver",)),
 }
 _PICTURES = (".png", ".svg", ".pdf")
 

@@ -1,0 +1,222 @@
+"""The first stage of provisioning over pairs on disk, of which there are never more in memory than a batch has.
+
+Pairs come grouped by subscriber. What is chosen depends on the pairs alone, so it can be gone over again: to say on
+which machine every pair is, the second time.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from tidegate.capacity.demand import MOST_EVENTS, Mended
+from tidegate.capacity.packing import Parts
+from tidegate.capacity.pair_files import PairFiles
+from tidegate.capacity.pairs import greedy_row, key_of, random_row
+from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.errors import ConfigError
+from tidegate.kernels import njit
+
+_REPEATED, _SILENT, _IDLE, _SUBSCRIBERS, _PAIRS, _LEAST, _BACK = range(7)
+_FIRST_ROOM: Final = 1 << 16
+_ID_BITS: Final = 31
+_ID: Final = (1 << _ID_BITS) - 1
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the first stage comes to."""
+
+    events: Int64
+    """By topic."""
+    counts: Int64
+    """By topic: its chosen pairs."""
+    subscribers: int
+    pairs: int
+    """That there are to choose from."""
+    least_events: int
+    """That must go out, whatever is chosen (Algorithm 13)."""
+    mended: Mended
+
+
+class Stage:
+    """Chooses pairs so that everybody gets `satisfied_by` events, or all: greedily, or at random by a seed."""
+
+    def __init__(self, files: PairFiles, satisfied_by: int, seed: int | None = None) -> None:
+        """Choose from these pairs."""
+        if not 0 < satisfied_by < MOST_EVENTS:
+            raise ConfigError(f"a threshold is a number of events from 1 to {MOST_EVENTS - 1:,}, not {satisfied_by:,}")
+        self._files = files
+        self._satisfied_by = satisfied_by
+        self._seed = seed
+        self._counts = np.zeros(len(files.events), np.int64)
+        self._tally = np.zeros(_BACK + 1, np.int64)
+
+    def run(self) -> Iterator[tuple[Int32, Int32]]:
+        """Yield chosen pairs, subscribers and topics, as batches come."""
+        events = self._files.events
+        self._counts[:], self._tally[:] = 0, 0
+        # A topic's events and who had it last, in one number: most of the time is spent on waiting for memory.
+        known = events << _ID_BITS
+        met = np.zeros(_FIRST_ROOM, np.bool_)
+        state = np.array([0 if self._seed is None else self._seed], np.uint64)
+        for who, what in _ahead(_whole_rows(self._files.batches())):
+            if what.max() >= len(events):
+                raise ConfigError(
+                    f"topic {what.max():,} is followed, but has no rate: rates are of {len(events):,} topics"
+                )
+            if who.max() >= len(met):
+                met = np.concatenate((met, np.zeros(max(len(met), int(who.max()) + 1 - len(met)), np.bool_)))
+            chosen_who, chosen_what = np.empty_like(who), np.empty_like(what)
+            greedy, n = self._seed is None, 0
+            n = _chosen(
+                who, what, events, self._satisfied_by, greedy, state, known, met, self._counts, self._tally,
+                chosen_who, chosen_what,
+            )  # fmt: skip
+            if n < 0:
+                raise ConfigError(
+                    f"subscriber {self._tally[_BACK]:,} comes back after others: sort the pairs by subscriber"
+                )
+            yield chosen_who[:n], chosen_what[:n]
+
+    def chosen(self) -> Chosen:
+        """Return what was chosen, after `run` is at its end."""
+        events, tally = self._files.events, self._tally
+        silent = int(np.count_nonzero(events == 0))
+        mended = Mended(int(tally[_REPEATED]), silent, int(tally[_SILENT]), int(tally[_IDLE]))
+        return Chosen(events, self._counts, int(tally[_SUBSCRIBERS]), int(tally[_PAIRS]), int(tally[_LEAST]), mended)
+
+
+def chosen_pairs(files: PairFiles, satisfied_by: int) -> Chosen:
+    """Choose greedily, and keep how many pairs of each topic are chosen."""
+    stage = Stage(files, satisfied_by)
+    for _ in stage.run():
+        pass
+    return stage.chosen()
+
+
+def kept_in_memory(stage: Stage) -> Csr:
+    """Choose, and return by subscriber, in the order they have on disk, the chosen topics."""
+    batches = list(stage.run())
+    who, what = (np.concatenate([np.empty(0, np.int32), *column]) for column in zip(*batches, strict=True))
+    starts = np.flatnonzero(np.append(True, who[1:] != who[:-1])) if len(who) else np.empty(0, np.int64)
+    return Csr(np.append(starts, len(who)).astype(np.int64), what)
+
+
+def placed_pairs(stage: Stage, parts: Parts, topics: int) -> Iterator[tuple[Int32, Int32, Int32]]:
+    """Choose again, and yield machines, topics and subscribers: the pairs of a topic fill its parts as they come."""
+    order = np.argsort(parts.topic, kind="stable")
+    machines, left = parts.machine[order], parts.pairs[order].copy()
+    following = offsets_of(np.bincount(parts.topic, minlength=topics))[:-1].copy()
+    for who, what in stage.run():
+        yield _placed(what, machines, left, following), what, who
+
+
+def _ahead(batches: Iterator[tuple[Int32, Int32]]) -> Iterator[tuple[Int32, Int32]]:
+    """Read the next batch while one is worked on."""
+    with ThreadPoolExecutor(1, "pairs") as reader:
+        following = reader.submit(next, batches, None)
+        while (batch := following.result()) is not None:
+            following = reader.submit(next, batches, None)
+            yield batch
+
+
+def _whole_rows(batches: Iterator[tuple[Int32, Int32]]) -> Iterator[tuple[Int32, Int32]]:
+    """Cut batches where one subscriber ends and the next begins."""
+    kept: list[tuple[Int32, Int32]] = []
+    for who, what in batches:
+        if not len(who):
+            continue
+        begins = len(who) - int(np.argmax(who[::-1] != who[-1])) if who[0] != who[-1] else 0
+        if kept and kept[0][0][-1] != who[0]:
+            yield _joined(kept)
+            kept = []
+        if begins:
+            yield _joined([*kept, (who[:begins], what[:begins])])
+            kept = []
+        kept.append((who[begins:], what[begins:]))
+    if kept:
+        yield _joined(kept)
+
+
+def _joined(pieces: list[tuple[Int32, Int32]]) -> Any:
+    return pieces[0] if len(pieces) == 1 else tuple(np.concatenate(column) for column in zip(*pieces, strict=True))
+
+
+@njit(cache=True, nogil=True)
+def _chosen(
+    who: Int32,
+    what: Int32,
+    events: Int64,
+    satisfied_by: int,
+    greedy: bool,
+    state: Any,
+    known: Int64,
+    met: Any,
+    counts: Int64,
+    tally: Int64,
+    chosen_who: Int32,
+    chosen_what: Int32,
+) -> int:
+    """Choose from whole rows; -1 if a subscriber has been there before."""
+    row, keys = np.empty(_FIRST_ROOM, np.int32), np.empty(_FIRST_ROOM, np.int64)
+    at, n = 0, 0
+    while at < len(who):
+        one = who[at]
+        if met[one]:
+            tally[_BACK] = one
+            return -1
+        met[one] = True
+        size, wanted, least = 0, 0, np.iinfo(np.int64).max
+        while at < len(who) and who[at] == one:
+            topic = what[at]
+            at += 1
+            rate = known[topic] >> _ID_BITS
+            if known[topic] & _ID == one + 1:
+                tally[_REPEATED] += 1
+                continue
+            known[topic] = rate << _ID_BITS | (one + 1)
+            if rate == 0:
+                tally[_SILENT] += 1
+                continue
+            if size == len(row):
+                row = np.concatenate((row, np.empty(size, np.int32)))
+                keys = np.concatenate((keys, np.empty(size, np.int64)))
+            row[size], keys[size] = topic, key_of(topic, rate)
+            size += 1
+            wanted += rate
+            least = min(least, rate)
+        if size == 0:
+            tally[_IDLE] += 1
+            continue
+        threshold = min(wanted, satisfied_by)
+        tally[_SUBSCRIBERS] += 1
+        tally[_PAIRS] += size
+        tally[_LEAST] += max(threshold, least)
+        begin = n
+        if threshold == wanted:
+            chosen_what[n : n + size] = row[:size]
+            n += size
+        elif greedy:
+            n = greedy_row(keys[:size], threshold, chosen_what, n)
+        else:
+            n = random_row(row[:size], events, threshold, state, chosen_what, n)
+        for i in range(begin, n):
+            chosen_who[i] = one
+            counts[chosen_what[i]] += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _placed(what: Int32, machines: Int32, left: Int64, following: Int64) -> Int32:
+    placed = np.empty(len(what), np.int32)
+    for i in range(len(what)):
+        part = following[what[i]]
+        if left[part] == 0:
+            part += 1
+            following[what[i]] = part
+        left[part] -= 1
+        placed[i] = machines[part]
+    return placed

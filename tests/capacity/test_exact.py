@@ -1,0 +1,61 @@
+"""Against the best there is, on hundreds of small random instances: what is promised holds, without an exception."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.capacity.exact import least_cost, most_satisfaction, most_satisfied
+from tests.capacity.plain import Case, drawn_case, satisfaction
+from tests.capacity.test_provisioning import assert_feasible, terms
+from tidegate.capacity.bounds import b3m_bound, fb3m_bound
+from tidegate.capacity.packing import first_fit, followers_of, packed
+from tidegate.capacity.pairs import greedy_pairs, random_pairs
+from tidegate.capacity.provisioning import bill, excess, least_bill
+from tidegate.capacity.satisfaction import b3m, fb3m
+
+SEEDS = range(10)
+EACH = 40
+
+
+def instances(seed: int, *, topics: int = 12, subscribers: int = 20, most: int = 40) -> list[Case]:
+    """Every other one has its own costs; events are alike in some, in others they differ a lot."""
+    random = np.random.default_rng(seed)
+    return [drawn_case(random, topics, subscribers, most, priced=bool(i % 2)) for i in range(EACH)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_choice_is_above_its_bound_and_the_greedy_one_is_near_the_best(seed: int) -> None:
+    for case in instances(seed):
+        costs = None if case.costs is None else np.array(case.costs)
+        best = most_satisfied(case)
+        found = b3m(case.demand, case.threshold, case.capacity, costs)
+        assert found.satisfied <= best <= b3m_bound(case.demand, case.threshold, case.capacity, costs)
+        most = most_satisfaction(case)
+        shared = fb3m(case.demand, case.threshold, case.capacity, costs)
+        assert shared.satisfaction >= (1 - 1 / math.e) / 2 * most - 1e-9
+        assert shared.satisfaction <= most + 1e-9
+        assert most <= fb3m_bound(case.demand, case.threshold, case.capacity, costs) + 1e-6
+        assert shared.satisfaction == pytest.approx(satisfaction(case, shared.topics.tolist())[1])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_everybody_is_satisfied_at_no_less_than_the_least_cost(seed: int) -> None:
+    capacity, per_event = 50, (0.01, 0.25, 2.0)[seed % 3]
+    prices = terms(capacity, per_event=per_event)
+    for case in instances(seed, topics=5, subscribers=5, most=20):
+        demand, naive = case.demand, random_pairs(case.demand, case.threshold, seed)
+        chosen = greedy_pairs(demand, case.threshold)
+        assert (excess(demand, case.threshold, chosen) >= 0).all()
+        counts = followers_of(chosen, demand.n_topics)
+        packing = packed(demand.events, counts, prices)
+        assert_feasible(packing, case.events, counts.tolist(), capacity)
+        ours = bill(packing, prices)
+        other = bill(first_fit(demand.events, naive, prices), prices)
+        least = least_bill(demand, case.threshold, prices)
+        known = min(ours.cost, other.cost)
+        # The best one's traffic costs no more than what is left of a known cost; and no two of its machines fit on one.
+        traffic = (known - prices.per_machine * least.machines) / prices.per_event
+        rented = (known - prices.per_event * least.events) / prices.per_machine
+        best = least_cost(case, prices, int(min(2 * traffic / capacity + 1, rented) + 1e-9))
+        assert least.cost - 1e-6 <= best <= known + 1e-6
