@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -65,10 +66,102 @@ def test_kinds_of_machines_are_mixed_where_that_is_cheaper(demand: Path, tmp_pat
     assert sum(figures["mixed"]["kinds"].values()) == figures["mixed"]["machines"]
 
 
+def test_an_allocation_is_followed_on_machines_and_at_rates_it_was_made_for(demand: Path, tmp_path: Path) -> None:
+    first = tmp_path / "first.parquet"
+    arguments = ("provision", demand, "--period", "1ms")
+    told(*arguments, "--machine", "c3.xlarge", "--into", first)
+    told(*arguments, "--from", first, "--json", tmp_path / "f.json")
+    assert json.loads((tmp_path / "f.json").read_text())["machine"] == "c3.xlarge"
+    for others, complaint in (
+        (("--machine", "c3.large"), r"first\.parquet was made for the machine c3\.xlarge, not c3\.large"),
+        (("--period", "2ms"), r"was made for the period 0\.001 s, not 0\.002 s"),
+        (("--message-bytes", 100), "was made for the message 200 bytes, not 100 bytes"),
+    ):
+        with pytest.raises(ConfigError, match=complaint):
+            told(*arguments, "--from", first, *others)
+    listed = {
+        "name": "mine",
+        "currency": "EUR",
+        "per_gb": 0,
+        "machines": [{"name": "c3.xlarge", "per_hour": 1, "mbit_per_s": 128}],
+    }
+    (tmp_path / "mine.json").write_text(json.dumps(listed))
+    with pytest.raises(ConfigError, match=r"was made for the prices EC2 .*, not mine"):
+        told(*arguments, "--from", first, "--prices", tmp_path / "mine.json")
+    with pytest.raises(ConfigError, match="does not say what machines"):
+        told(*arguments, "--from", demand / "topics.parquet")
+
+
+def test_a_threshold_of_one_subscriber_is_its_own(tmp_path: Path) -> None:
+    # Two follow three topics of 5 events; 5 satisfy anybody, but the second wants 15.
+    files = written(tmp_path, [5, 5, 5], [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2])
+    arguments = ("--threshold", 5, "--json", tmp_path / "f.json")
+    found = []
+    for own in (False, True):
+        if own:
+            pq.write_table(pa.table({"subscriber": [1, 9], "threshold": [15, 7]}), files.folder / "thresholds.parquet")
+        for command in (("satisfy", "--capacity", 10), ("provision",)):
+            told(command[0], tmp_path, *command[1:], *arguments)
+            found.append(json.loads((tmp_path / "f.json").read_text()))
+    plain_satisfy, plain_provision, satisfy, provision = found
+    assert (plain_satisfy["satisfied"], plain_satisfy["satisfaction"]) == (2, 2.0)
+    assert (satisfy["satisfied"], satisfy["satisfaction"]) == (1, pytest.approx(4 / 3))
+    assert (plain_provision["chosen_pairs"], provision["chosen_pairs"]) == (2, 4)
+    assert satisfy["own_thresholds"] == provision["own_thresholds"] == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        ({"subscriber": [1, 1], "threshold": [5, 6]}, "1 subscribers are there twice"),
+        ({"subscriber": [0, 1, 2], "threshold": [5, 0, 2**32]}, "2 thresholds are none"),
+        ({"subscriber": [0, 1], "threshold": [5, None]}, "1 rows have no threshold"),
+        ({"subscriber": [0], "tau": [5]}, "has no column threshold"),
+    ],
+)
+def test_thresholds_that_are_none_are_refused_and_counted(
+    columns: dict[str, object], complaint: str, demand: Path
+) -> None:
+    pq.write_table(pa.table(columns), demand / "thresholds.parquet")
+    for command in ("satisfy", "provision"):
+        with pytest.raises(ConfigError, match=complaint):
+            told(command, demand)
+
+
 def test_what_was_left_out_is_counted(tmp_path: Path) -> None:
     written(tmp_path, [5, 0, 7], [0, 0, 1, 1, 1, 3], [0, 1, 2, 2, 0, 1])
+    left_out = "1 repeated pairs, 1 topics without events (2 pairs), 1 subscribers without topics"
     for command in ("satisfy", "provision"):
-        assert "left out: 1 repeated pairs, 1 topics without events (2 pairs)" in told(command, tmp_path)
+        assert f"left out: {left_out}" in told(command, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("events", "who", "what", "complaint"),
+    [
+        ([5, 7], [0, 0, 1, 1], [0, 4, 4, 9], "topic 9 is followed, but has no rate: .* 3 pairs of 2 others"),
+        ([5, -7, -8], [0], [0], "events -8 is below 0, one of 2 that are"),
+        ([5, 7], [0, -1, -1], [0, 0, 1], "subscriber -1 is below 0, one of 2 that are"),
+    ],
+)
+def test_pairs_that_are_none_are_refused_and_counted(
+    events: object, who: object, what: object, complaint: str, tmp_path: Path
+) -> None:
+    written(tmp_path, events, who, what)
+    for command in ("satisfy", "provision"):
+        with pytest.raises(ConfigError, match=complaint):
+            told(command, tmp_path)
+
+
+def test_a_negative_price_and_a_machine_that_is_too_small_are_refused_by_the_command(
+    demand: Path, tmp_path: Path
+) -> None:
+    machine = {"name": "tiny", "per_hour": -0.1, "mbit_per_s": 1}
+    listed = {"name": "mine", "currency": "EUR", "per_gb": 0, "machines": [machine]}
+    (tmp_path / "mine.json").write_text(json.dumps(listed))
+    with pytest.raises(ConfigError, match=r"per_hour of machine 'tiny' is -0\.1: a number not below 0"):
+        told("provision", demand, "--prices", tmp_path / "mine.json")
+    with pytest.raises(ConfigError, match=r"a c3\.xlarge takes 16 in .* too few for \d+ topics"):
+        told("provision", demand, "--period", "200us")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,10 @@ from tidegate.errors import ConfigError
 
 DemandArgument = Annotated[
     Path,
-    typer.Argument(help="A folder with topics.parquet (topic, events) and pairs/ (subscriber, topic) in Parquet."),
+    typer.Argument(
+        help="A folder with topics.parquet (topic, events), pairs/ (subscriber, topic) and, for subscribers whose "
+        "threshold is another than --threshold, thresholds.parquet (subscriber, threshold)."
+    ),
 ]
 ThresholdOption = Annotated[int, typer.Option(min=1, help="Events in a period that satisfy a subscriber (τ).")]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")]
@@ -45,16 +48,19 @@ def satisfy(
 
     if goal not in list(Goal):
         raise ConfigError(f"no goal is called {goal!r}: choose one of {', '.join(Goal)}")
-    read, mended = PairFiles(demand).demand()
+    files = PairFiles(demand)
+    read, mended = files.demand()
+    thresholds = files.thresholds_of(read.subscriber_names, threshold)
     whole = int(read.costs.sum())
     room = capacity_of(capacity, whole)
-    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, threshold, room)
+    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, thresholds, room)
     count = goal == Goal.SATISFIED
     reached = chosen.satisfied if count else chosen.satisfaction
-    bound = (b3m_bound if count else fb3m_bound)(read, threshold, room)
+    bound = (b3m_bound if count else fb3m_bound)(read, thresholds, room)
     figures = {
         "goal": goal,
         "threshold": threshold,
+        "own_thresholds": int(np.count_nonzero(files.own_thresholds)),
         "capacity": room,
         "capacity_pct": 100 * room / whole if whole else 0.0,
         "used": chosen.cost,
@@ -93,11 +99,13 @@ def capacity_of(text: str, whole: int) -> int:
 
 
 def provision(
-    demand: DemandArgument,
+    demand: Annotated[
+        Path | None, typer.Argument(help="A folder as `satisfy` takes it; with --pipeline there is none.")
+    ] = None,
     threshold: ThresholdOption = 10,
     prices: Annotated[
-        str, typer.Option(help="A price list in JSON, or the name of one that comes along.")
-    ] = "ec2-2014",
+        str | None, typer.Option(help="A price list in JSON, or the name of one that comes along: ec2-2014, …")
+    ] = None,
     machine: Annotated[
         str, typer.Option(help="A kind of machine of the list; cheapest: whichever; mixed: several kinds at once.")
     ] = "cheapest",
@@ -122,85 +130,27 @@ def provision(
     json_path: JsonOption = None,
 ) -> None:
     """Find the machines that satisfy every subscriber, what they cost, and how far that is from the least."""
-    from tidegate.capacity.allocation import read_parts, write_parts, write_placed
-    from tidegate.capacity.following import followed
-    from tidegate.capacity.packing import packed
-    from tidegate.capacity.pair_files import PairFiles
-    from tidegate.capacity.pricing import Pricing, Terms
-    from tidegate.capacity.provisioning import bill, cheapest_kinds, filled_up
-    from tidegate.capacity.streamed import Stage, chosen_pairs, placed_pairs
-    from tidegate.rank.duration import duration
+    from tidegate.cli.provisioning import Wanted, provisioned
 
-    listed = Pricing.read(prices)
-    times = [duration(name, text) / 1e6 for name, text in (("period", period), ("billed", billed))]
-    paid = None if traffic_billed is None else duration("traffic-billed", traffic_billed) / 1e6
-    kinds = [Terms(kind, listed, times[0], message_bytes, times[1], paid) for kind in listed.machines]
-    if machine not in ("cheapest", "mixed"):
-        kinds = [kind for kind in kinds if kind.machine == listed.machine(machine)]
-    files = PairFiles(demand)
-    chosen = chosen_pairs(files, threshold)
-    largest = int(chosen.events[chosen.counts > 0].max(initial=0))
-    able = [kind for kind in kinds if kind.capacity >= 2 * largest] or kinds[-1:]
-    packings = [(packed(chosen.events, chosen.counts, kind), kind) for kind in able]
-    packing, terms = min(packings, key=lambda one: bill(*one).cost)
-    figures: dict[str, Any] = {}
-    if previous is not None:
-        follows = followed(read_parts(previous), chosen.events, chosen.counts, terms, within=within)
-        packing = follows.packing
-        figures = {"moved_pairs": follows.moved, "over_scratch_pct": 100 * follows.over_scratch}
-    ours, least = bill(packing, terms), filled_up(chosen.least_events, terms)
-    cost = ours.cost
-    if machine == "mixed":
-        names, cost = cheapest_kinds(packing, able)
-        figures["kinds"] = {name: names.count(name) for name in sorted(set(names))}
-    figures = {
-        "machine": terms.machine.name,
-        "rates": f"events in {period}",
-        "machine_takes": terms.capacity,
-        "threshold": threshold,
-        "subscribers": chosen.subscribers,
-        "pairs": chosen.pairs,
-        "chosen_pairs": int(chosen.counts.sum()),
-        "machines": ours.machines,
-        "events": ours.events,
-        "mbit_per_s": ours.events * message_bytes * 8 / times[0] / 1e6,
-        "cost": cost,
-        "currency": listed.currency,
-        "billed": billed,
-        "least_machines": least.machines,
-        "least_cost": least.cost,
-        "over_lower_bound_pct": 100 * (cost / least.cost - 1) if least.cost else 0.0,
-        **figures,
-        "left_out": chosen.mended._asdict(),
-    }
-    if into is not None:
-        write_parts(packing.parts, into)
-    if pairs_into is not None:
-        write_placed(placed_pairs(Stage(files, threshold), packing.parts, len(chosen.events)), pairs_into)
-    if compare:
-        figures["steps"] = _compared(files, threshold, terms, seed)
-    _tell(figures, str(chosen.mended), json_path)
-
-
-def _compared(files: Any, threshold: int, terms: Any, seed: int) -> list[dict[str, Any]]:
-    from tidegate.capacity.provisioning import steps
-    from tidegate.capacity.streamed import Stage, kept_in_memory
-
-    greedy, naive = (kept_in_memory(Stage(files, threshold, of)) for of in (None, seed))
-    rows: list[dict[str, Any]] = []
-    for name, one in steps(files.events, greedy, naive, terms):
-        first, last = (rows[0]["cost"], rows[-1]["cost"]) if rows else (one.cost, one.cost)
-        rows.append(
-            {
-                "step": name,
-                "machines": one.machines,
-                "events": one.events,
-                "cost": one.cost,
-                "saved_pct": 100 * (1 - one.cost / last),
-                "saved_in_all_pct": 100 * (1 - one.cost / first),
-            }
-        )
-    return rows
+    if demand is None:
+        raise ConfigError("name a folder with the demand")
+    wanted = Wanted(
+        demand,
+        threshold,
+        prices or "ec2-2014",
+        machine,
+        period,
+        billed,
+        traffic_billed,
+        message_bytes,
+        into,
+        pairs_into,
+        previous,
+        within,
+        seed if compare else None,
+    )
+    figures, left_out = provisioned(wanted)
+    _tell(figures, left_out, json_path)
 
 
 def _tell(figures: dict[str, Any], left_out: str, json_path: Path | None) -> None:
