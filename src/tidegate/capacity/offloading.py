@@ -1,7 +1,8 @@
 """Which topics are served in real time and which are handed on, window by window (thesis, §6.1).
 
 Topics do not flap: where a topic is served it stays, as long as that costs no more than a stated share of the
-satisfaction that a choice made afresh would give. Otherwise the fresh choice is taken as a whole.
+satisfaction that a choice made afresh would give. Otherwise the fresh choice is taken as a whole. What nobody needs to
+be satisfied is served as well, as far as there is room.
 """
 
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class Offloading:
 
     def window(self, demand: Demand) -> Decision:
         """Take in a window's statistics, and say what is served until the next one."""
-        chosen = self._chosen(demand)
+        chosen = self._filled(demand, self._chosen(demand))
         served = np.zeros(demand.n_topics, np.bool_)
         served[chosen.topics] = True
         serve, offload = demand.topic_names[served], demand.topic_names[~served]
@@ -86,6 +87,16 @@ class Offloading:
         stays = order[_fitting(demand.costs[order].tolist(), rule.capacity)]
         kept = selection(demand, demand.thresholds(rule.satisfied_by), demand.costs, stays)
         return kept if self._value(kept) >= (1 - rule.patience) * self._value(fresh) else fresh
+
+    def _filled(self, demand: Demand, chosen: Selection) -> Selection:
+        """Serve more: what was served before first, and of the others what costs least."""
+        others = np.setdiff1d(np.arange(demand.n_topics), chosen.topics)
+        order = others[np.lexsort((demand.costs[others], ~np.isin(demand.topic_names[others], self._served)))]
+        more = order[_fitting(demand.costs[order].tolist(), self._rule.capacity - chosen.cost)]
+        if not len(more):
+            return chosen
+        thresholds = demand.thresholds(self._rule.satisfied_by)
+        return selection(demand, thresholds, demand.costs, np.concatenate((chosen.topics, more)))
 
     def _value(self, chosen: Selection) -> float:
         return chosen.satisfied if self._rule.goal is Goal.SATISFIED else chosen.satisfaction
