@@ -1,7 +1,7 @@
 """An overloaded job on real Spark and both databases: chosen topics are told live, the others wait in the inbox."""
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -64,10 +64,11 @@ def test_chosen_topics_are_told_live_and_the_others_are_all_in_the_inbox(
     spark: SparkSession, followed: Store, url: str, tmp_path: Path
 ) -> None:
     address = files(tmp_path / "posts", *map(written, range(len(WINDOWS))))
-    offload, metrics, standings = Offload(SETTINGS, clock=by_turns()), Metrics(), []
+    offload, metrics = Offload(SETTINGS, clock=by_turns()), Metrics()
+    standings: list[Mapping[str, int]] = []
 
-    def report(standing: object) -> None:
-        metrics.offloaded("job", standing)  # type: ignore[arg-type]
+    def report(standing: Mapping[str, int]) -> None:
+        metrics.offloaded("job", standing)
         standings.append(standing)
 
     offload.report = report
