@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 from tests.capacity.plain import drawn_case
 from tests.capacity.test_streamed import of_case, written
+from tidegate.bench.pipeline import calibration
+from tidegate.bench.report import Report
 from tidegate.cli.app import app
 from tidegate.errors import ConfigError
 
@@ -179,3 +181,62 @@ def test_a_negative_price_and_a_machine_that_is_too_small_are_refused_by_the_com
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], complaint: str, demand: Path) -> None:
     with pytest.raises(ConfigError, match=complaint):
         told(arguments[0], demand, *arguments[1:])
+
+
+def test_a_pipeline_is_sized_and_every_kind_compared(tmp_path: Path) -> None:
+    arguments = ("--posts-per-second", "1e6", "--subscriptions", "1e10", "--billed", "30d", "--inbox")
+    output = told("provision", "--pipeline", *arguments, "--json", tmp_path / "f.json")
+    said = json.loads((tmp_path / "f.json").read_text())
+    assert "binds" in output
+    assert "times the subscriptions that were measured" in output
+    assert [row["cost"] for row in said["kinds_compared"]] == sorted(row["cost"] for row in said["kinds_compared"])
+    assert said["cores"] == 32 * said["machines"] == 8 * said["executors"]
+    assert said["memory_gb"] >= 1e10 * 6e-8 > 0
+    assert said["cost"] == pytest.approx(said["cost_machines"] + said["cost_traffic"])
+    assert said["cost_machines"] == pytest.approx(720 * 1.428 * (said["machines"] + said["inbox_databases"]))
+    one = told("provision", "--pipeline", *arguments, "--machine", "r7i.8xlarge")
+    assert "r7i.8xlarge" in one
+    assert "c7i.8xlarge" not in one
+
+
+def test_a_pipeline_is_sized_by_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = Report("pipeline", "small", {"cores": 2})
+    for size, pace in ((10_000, 2e4), (100_000, 1e4)):
+        report.section(
+            f"Throughput: {size:,} subscriptions",
+            [
+                {"stage": stage, "posts/s": pace * factor, "matches a post": 10.0}
+                for stage, factor in (("tidegate, replicate", 0.5), ("tidegate, replicate, a row per post", 1.0))
+            ],
+        )
+    report.write_json(tmp_path / "pipeline.json")
+    monkeypatch.setattr(calibration, "calibration", lambda seed: report)
+    cores = []
+    for more in ((), ("--measured", tmp_path / "pipeline.json"), ("--calibrate",)):
+        told("provision", "--pipeline", "--posts-per-second", 1e5, "--json", tmp_path / "f.json", *more)
+        said = json.loads((tmp_path / "f.json").read_text())
+        cores.append(said["core_us_per_post"] * 1e5 / 1e6)
+    assert "calibrated now" in said["measured"]
+    # 200 µs a post and as much for its rows; beyond 100,000 subscriptions, the half of it that grew goes on growing.
+    assert cores[1] == cores[2] == pytest.approx((100 + 100 * 10**0.54 + 200) / 10)
+    assert cores[0] < cores[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("somewhere",), "a pipeline is for posts and subscriptions"),
+        (("--machine", "mixed"), "all of one kind"),
+        (("--headroom", "1"), "a headroom of 1"),
+        (("--posts-per-second", "0"), "posts per s is 0"),
+        (("--measured", "nowhere.json"), "nowhere.json is no report"),
+    ],
+)
+def test_a_pipeline_that_is_none_is_refused(arguments: tuple[str, ...], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        told("provision", "--pipeline", *arguments)
+
+
+def test_without_a_demand_or_a_pipeline_there_is_nothing_to_provision() -> None:
+    with pytest.raises(ConfigError, match="name a folder with the demand, or ask for a cluster by --pipeline"):
+        told("provision")

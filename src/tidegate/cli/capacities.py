@@ -127,13 +127,60 @@ def provision(
         bool, typer.Option("--compare", help="Show what each optimisation saves; takes memory for the chosen pairs.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the random choice to compare with.")] = 1,
+    pipeline: Annotated[
+        bool,
+        typer.Option("--pipeline", help="Find the cluster that `tidegate run` needs instead, from measured costs."),
+    ] = False,
+    posts_per_second: Annotated[float, typer.Option(help="Of the stream, at its peak (pipeline).")] = 10_000,
+    subscriptions: Annotated[float, typer.Option(help="That stand, as in 1e9 (pipeline).")] = 1e6,
+    matches_per_post: Annotated[float, typer.Option(help="On average (pipeline).")] = 10,
+    post_bytes: Annotated[int, typer.Option(help="Of a post; of a match --message-bytes (pipeline).")] = 300,
+    headroom: Annotated[float, typer.Option(help="The share of cores and network to leave free (pipeline).")] = 0.3,
+    cores_per_executor: Annotated[int, typer.Option(help="At most (pipeline).")] = 8,
+    inbox: Annotated[bool, typer.Option("--inbox", help="Matches go into inboxes (pipeline).")] = False,
+    measured: Annotated[
+        list[Path] | None,
+        typer.Option(help="JSON of tidegate bench pipeline, index, route or delivery to go by; any number (pipeline)."),
+    ] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure this machine first, for a minute (pipeline).")
+    ] = False,
     json_path: JsonOption = None,
 ) -> None:
-    """Find the machines that satisfy every subscriber, what they cost, and how far that is from the least."""
+    """Find the machines that satisfy every subscriber, what they cost, and how far that is from the least.
+
+    With --pipeline: the machines on which a stream is matched, for so many posts a second and subscriptions.
+    """
     from tidegate.cli.provisioning import Wanted, provisioned
 
+    if pipeline:
+        from tidegate.capacity.pipeline_costs import PipelineCosts
+        from tidegate.capacity.pipeline_sizing import Load
+        from tidegate.cli import pipeline_sizing
+
+        if demand is not None:
+            raise ConfigError(f"{demand}: a pipeline is for posts and subscriptions, not for a demand in a folder")
+        load = Load(
+            posts_per_second,
+            subscriptions,
+            matches_per_post,
+            post_bytes,
+            message_bytes,
+            headroom,
+            cores_per_executor,
+            inbox,
+        )
+        costs = PipelineCosts.read(measured or ())
+        if calibrate:
+            from tidegate.bench.pipeline.calibration import calibration
+
+            costs = costs.with_report(calibration(seed).as_json(), "calibrated now")
+        found = pipeline_sizing.pipeline_figures(load, costs, prices or "ec2-7i", machine, billed)
+        pipeline_sizing.show_pipeline(_console(), found)
+        _write(found, json_path)
+        return
     if demand is None:
-        raise ConfigError("name a folder with the demand")
+        raise ConfigError("name a folder with the demand, or ask for a cluster by --pipeline")
     wanted = Wanted(
         demand,
         threshold,
@@ -154,7 +201,7 @@ def provision(
 
 
 def _tell(figures: dict[str, Any], left_out: str, json_path: Path | None) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = _console()
     table = Table(show_header=False)
     for name, value in figures.items():
         if not isinstance(value, list | dict):
@@ -169,6 +216,14 @@ def _tell(figures: dict[str, Any], left_out: str, json_path: Path | None) -> Non
         console.print(shown)
     if left_out:
         console.print(f"left out: {left_out}", highlight=False)
+    _write(figures, json_path)
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def _write(figures: dict[str, Any], json_path: Path | None) -> None:
     if json_path is not None:
         json_path.write_text(json.dumps(figures, indent=1) + "\n")
 
