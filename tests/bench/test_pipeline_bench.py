@@ -138,7 +138,7 @@ def test_the_last_part_is_announced_when_all_others_are_done(progress: Progress)
 def test_a_calibrated_model_foretells_other_sizes_to_within_a_factor() -> None:
     # Of two runs on a machine that others use: what is off by much more is wrong by a unit, a core or a share.
     costs = PipelineCosts.usual().with_report(calibration(3, (1_000, 10_000), 30_000).as_json(), "calibrated")
-    assert costs.sizes == (1_000, 10_000)
+    assert costs.sizes[:2] == (1_000, 10_000)
     assert 5 < costs.subscription_bytes < 1_000
     assert 2e7 < costs.worker_bytes < 2e9
     for section in calibration(4, (3_000, 20_000), 30_000).sections[:2]:

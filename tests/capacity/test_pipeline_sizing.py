@@ -37,6 +37,7 @@ def test_a_post_costs_what_was_measured_and_beyond_that_what_grows_goes_on_growi
     assert [PLAIN.post(size) for size in (1, 1e3, 1e4, 1e5)] == [2.0, 2.0, 3.0, 4.0]
     assert PLAIN.post(10**4.5) == pytest.approx(3.5)
     assert PLAIN.post(1e7) == pytest.approx(2 + 2 * 100**0.5)
+    assert replace(PLAIN, post_us=(2.0, 2.0, 2.0)).post(1e9) > 2.0
 
 
 def test_cores_follow_from_what_a_post_costs_and_headroom_is_left() -> None:
@@ -172,14 +173,16 @@ def test_costs_are_read_from_the_reports_of_benchmarks(tmp_path: Path) -> None:
         paths.append(tmp_path / f"{one['bench']}.json")
         paths[-1].write_text(json.dumps(one))
     costs = PipelineCosts.read(paths)
-    assert (costs.sizes, costs.post_us) == ((1e4, 1e5), (2.0, 4.0))
+    # What was not measured is as much slower there as what was.
+    slower = 4.0 / USUAL.post(1e5)
+    assert (costs.sizes, costs.post_us[:2]) == ((1e4, 1e5, 1e6), (2.0, 4.0))
+    assert costs.post(1e6) == pytest.approx(4.0 + slower * (USUAL.post(1e6) - USUAL.post(1e5)))
+    assert costs.visit_us == pytest.approx(slower * USUAL.visit_us)
     assert costs.row_us == pytest.approx(0.4)
     assert (costs.subscription_bytes, costs.worker_bytes) == (80.0, 146e6)
     assert costs.growth == pytest.approx(0.5)
     assert (costs.visits, costs.imbalance) == (((0.0, 3.0), (0.25, 0.5), (1.0, 0.0)), 1.3)
     assert costs.inbox_rows_per_s == 9.0
-    # What was not measured is as much slower there as what was.
-    assert costs.visit_us / USUAL.visit_us == pytest.approx(4.0 / USUAL.post(1e5))
     assert "delivery.json" in costs.measured
 
 
