@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.capacity.pipeline_costs import PipelineCosts
-from tidegate.capacity.pipeline_sizing import Load, cheapest, sized
+from tidegate.capacity.pipeline_sizing import Load, cheapest, cluster, sized
 from tidegate.capacity.pricing import Machine, Pricing
 from tidegate.errors import ConfigError
 
@@ -55,8 +55,10 @@ def test_what_does_not_fit_on_a_host_is_spread() -> None:
     assert spread.host_bytes == pytest.approx(3e9 + 20e9 / 4)
     assert spread.binds == "memory"
     assert of_kind(Load(1e4, 2e8), host(memory_gb=30)).plan == "replicate"
-    # Where visits cost more than matching, hosts have as much as they can hold.
-    dear = of_kind(Load(1e4, 2e8), host(), replace(PLAIN, visit_us=500.0))
+    # Where visits cost more than matching, hosts have as much as they can hold, and any number from there on does.
+    costs = replace(PLAIN, visit_us=500.0)
+    dear = of_kind(Load(1e4, 2e8), host(), costs)
+    assert all(cluster(Load(1e4, 2e8), costs, PRICES, host(), machines).does for machines in range(4, 200))
     assert (dear.plan, dear.machines) == ("headtail", 4)
     assert 0 < dear.head < 0.5
     assert dear.used["memory"] == pytest.approx(1.0)
@@ -92,7 +94,7 @@ def test_it_does_and_one_machine_fewer_does_not(
     found = sized(load, USUAL, PRICES, kind)
     assert found is not None
     assert found.does
-    assert all(used <= found.limit(name) for name, used in found.used.items())
+    assert found.machines == 1 or not cluster(load, USUAL, PRICES, kind, found.machines - 1).does
     assert 0 <= found.head <= 1
     # All cores together have the time, and all hosts the memory: a check by other arithmetic.
     assert posts * USUAL.post(1) <= 1e6 * found.cores

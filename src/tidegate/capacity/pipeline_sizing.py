@@ -104,7 +104,8 @@ class Sizing:
     @property
     def does(self) -> bool:
         """Whether no resource is beyond its limit."""
-        return all(used <= self.limit(name) for name, used in self.used.items())
+        # Hosts are filled to the brim, and rounding must not make them spill.
+        return all(used <= self.limit(name) * (1 + 1e-9) for name, used in self.used.items())
 
     def limit(self, resource: str) -> float:
         """Return what share of a resource may be used."""
@@ -134,19 +135,19 @@ def cheapest(load: Load, costs: PipelineCosts, pricing: Pricing, kinds: Sequence
 def sized(load: Load, costs: PipelineCosts, pricing: Pricing, kind: Machine) -> Sizing | None:
     """Return the fewest machines of a kind that do it; None if however many of them do not."""
     enough = 1
-    while not (found := _cluster(load, costs, pricing, kind, enough)).does:
+    while not (found := cluster(load, costs, pricing, kind, enough)).does:
         enough *= 2
         if enough > _MOST_MACHINES:
             return None
     too_few = enough // 2
     while enough - too_few > 1:
         between = (too_few + enough) // 2
-        one = _cluster(load, costs, pricing, kind, between)
+        one = cluster(load, costs, pricing, kind, between)
         too_few, enough, found = (too_few, between, one) if one.does else (between, enough, found)
     return found
 
 
-def _cluster(load: Load, costs: PipelineCosts, pricing: Pricing, kind: Machine, machines: int) -> Sizing:
+def cluster(load: Load, costs: PipelineCosts, pricing: Pricing, kind: Machine, machines: int) -> Sizing:
     """Return how so many machines of a kind would fare."""
     assert kind.cores is not None
     assert kind.memory_gb is not None
