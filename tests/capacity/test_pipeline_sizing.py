@@ -64,6 +64,13 @@ def test_what_does_not_fit_on_a_host_is_spread() -> None:
     assert dear.used["memory"] == pytest.approx(1.0)
 
 
+def test_hosts_that_are_filled_to_the_brim_do_not_spill() -> None:
+    # 620 GB, of which a host takes 61.8 GB less its 24 GB of executors and workers.
+    found = sized(Load(1e6, 1e10), USUAL, PRICES, PRICES.machine("c7i.8xlarge"))
+    assert found is not None
+    assert found.machines == -(-1e10 * USUAL.subscription_bytes // (0.9 * 68.7e9 - 24e9))
+
+
 def test_the_network_may_bind() -> None:
     found = of_kind(Load(1e5, 1e4, headroom=0.0), host(mbit_per_s=100))
     # 300 bytes in and ten times 200 out are 1,840 Mbit/s.

@@ -1,7 +1,7 @@
 """What a running deployment tells in real time: topics by name, chosen anew as windows pass.
 
-The statistics are those of the window that has passed: a topic's subscribers are who was told of it, live or later, and
-its events are as many as they were told of on average, rounded up. So no topic is held to be cheaper than it was.
+The statistics are those of the window that has passed: a topic costs as many notifications as there were of it, live or
+later. Its subscribers are who was told of it, and each is held to get as many as they got on average, rounded up.
 """
 
 import math
@@ -104,8 +104,8 @@ class LiveTopics:
             self._choose()
 
     def _choose(self) -> None:
-        demand, names = self._demand()
-        decision = self._offloading.window(demand)
+        demand, names, costs = self._demand()
+        decision = self._offloading.window(demand, costs)
         served = np.zeros(len(names), np.bool_)
         served[decision.chosen.topics] = True
         self._is_live = dict(zip(names, served.tolist(), strict=True))
@@ -122,11 +122,11 @@ class LiveTopics:
             satisfied=decision.chosen.satisfied,
         )
 
-    def _demand(self) -> tuple[Demand, list[str]]:
-        """Return what the window was like, and the names of its topics."""
+    def _demand(self) -> tuple[Demand, list[str], Int64]:
+        """Return what the window was like, the names of its topics, and how many notifications there were of each."""
         if not self._told:
             self._numbers = {}
-            return Demand.of([], [], [])[0], []
+            return Demand.of([], [], [])[0], [], np.empty(0, np.int64)
         # In order: of topics that are worth the same, the first is chosen, however batches were cut.
         pairs = self._told_so_far().sort_by([(name, "ascending") for name in _PAIR])
         topics, subscribers = (pairs[name].combine_chunks().dictionary_encode() for name in _PAIR)
@@ -135,7 +135,7 @@ class LiveTopics:
         events = -(-told // np.bincount(of_topic))
         demand, _ = Demand.of(events, subscribers.indices.to_numpy(), of_topic)
         names = topics.dictionary.to_pylist()
-        return replace(demand, topic_names=self._numbered(names)), names
+        return replace(demand, topic_names=self._numbered(names)), names, told
 
     def _told_so_far(self) -> pa.Table:
         """How often each subscriber was told of each topic."""
