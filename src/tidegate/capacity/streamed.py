@@ -42,7 +42,10 @@ class Chosen:
 
 
 class Stage:
-    """Chooses pairs so that everybody gets `satisfied_by` events, or all: greedily, or at random by a seed."""
+    """Chooses pairs so that everybody gets `satisfied_by` events, or all: greedily, or at random by a seed.
+
+    Subscribers of whom the files tell a threshold of their own get that instead.
+    """
 
     def __init__(self, files: PairFiles, satisfied_by: int, seed: int | None = None) -> None:
         """Choose from these pairs."""
@@ -56,7 +59,7 @@ class Stage:
 
     def run(self) -> Iterator[tuple[Int32, Int32]]:
         """Yield chosen pairs, subscribers and topics, as batches come."""
-        events = self._files.events
+        events, own = self._files.events, self._files.own_thresholds
         self._counts[:], self._tally[:] = 0, 0
         # A topic's events and who had it last, in one number: most of the time is spent on waiting for memory.
         known = events << _ID_BITS
@@ -64,16 +67,14 @@ class Stage:
         state = np.array([0 if self._seed is None else self._seed], np.uint64)
         for who, what in _ahead(_whole_rows(self._files.batches())):
             if what.max() >= len(events):
-                raise ConfigError(
-                    f"topic {what.max():,} is followed, but has no rate: rates are of {len(events):,} topics"
-                )
+                raise self._files.without_rate()
             if who.max() >= len(met):
                 met = np.concatenate((met, np.zeros(max(len(met), int(who.max()) + 1 - len(met)), np.bool_)))
             chosen_who, chosen_what = np.empty_like(who), np.empty_like(what)
             greedy, n = self._seed is None, 0
             n = _chosen(
-                who, what, events, self._satisfied_by, greedy, state, known, met, self._counts, self._tally,
-                chosen_who, chosen_what,
+                who, what, events, self._satisfied_by, own, greedy, state, known, met, self._counts,
+                self._tally, chosen_who, chosen_what,
             )  # fmt: skip
             if n < 0:
                 raise ConfigError(
@@ -151,6 +152,7 @@ def _chosen(
     what: Int32,
     events: Int64,
     satisfied_by: int,
+    own: Int64,
     greedy: bool,
     state: Any,
     known: Int64,
@@ -191,7 +193,7 @@ def _chosen(
         if size == 0:
             tally[_IDLE] += 1
             continue
-        threshold = min(wanted, satisfied_by)
+        threshold = min(wanted, own[one] if one < len(own) and own[one] > 0 else satisfied_by)
         tally[_SUBSCRIBERS] += 1
         tally[_PAIRS] += size
         tally[_LEAST] += max(threshold, least)

@@ -60,6 +60,25 @@ def run(
         typer.Option(min=1, help="Matchers a post may visit at the first of eight levels; one at the last."),
     ] = 7.0,
     shed_by: Annotated[str, typer.Option(help="What promises: subscriptions, or consensus.")] = "subscriptions",
+    offload: Annotated[
+        str | None,
+        typer.Option(help="Under overload, tell chosen topics live and hand the others to: inbox, where they wait."),
+    ] = None,
+    live_capacity: Annotated[
+        int | None, typer.Option(min=0, help="With --offload: how many notifications can be told live in a window.")
+    ] = None,
+    offload_window: Annotated[str, typer.Option(help="How often topics are chosen anew, by what the last one had.")] = (
+        "1h"
+    ),
+    satisfied_by: Annotated[
+        int, typer.Option(min=1, help="Live notifications in a window that satisfy a subscriber (τ).")
+    ] = 20,
+    offload_goal: Annotated[
+        str, typer.Option(help="b3m: as many satisfied subscribers as can be; fb3m: shares of thresholds, added up.")
+    ] = "fb3m",
+    offload_by: Annotated[
+        str | None, typer.Option(help="The column of posts that says their topic, as in author; usual: topic.")
+    ] = None,
     id: IdOption = "id",  # noqa: A002
     text: TextOption = "text",
     author: AuthorOption = None,
@@ -105,6 +124,7 @@ def run(
         {"spark.master": master, **running.settings(conf or ())},
         metrics_port or None,
         for_,
+        offload=running.offloading(offload, live_capacity, offload_window, satisfied_by, offload_goal, offload_by),
     )
     running.run(Console(), job)
 

@@ -70,9 +70,10 @@ class Inbox:
         with self._database.reading() as connection:
             return is_taken(connection, run, batch)
 
-    def since(self, subscriber: str, cursor: int = 0, limit: int = 100) -> list[Notification]:
-        """The first notifications of a subscriber after a cursor, in order."""
-        return self._notifications(_notifications().where(NOTIFICATIONS.c.subscriber == subscriber), cursor, limit)
+    def since(self, subscriber: str, cursor: int = 0, limit: int = 100, *, live: bool = False) -> list[Notification]:
+        """The first notifications of a subscriber after a cursor, in order; if `live`, without the offloaded ones."""
+        own = _notifications().where(NOTIFICATIONS.c.subscriber == subscriber)
+        return self._notifications(own.where(NOTIFICATIONS.c.offloaded == 0) if live else own, cursor, limit)
 
     def unread(self, subscriber: str, cursor: int = 0, limit: int = 100) -> list[Notification]:
         """The first unread notifications of a subscriber after a cursor, in order."""
