@@ -36,9 +36,11 @@ from tidegate.serve.presence import Presence
 from tidegate.serve.recent import Recent
 from tidegate.serve.repeating import repeat
 from tidegate.serve.revocations import Revocations
+from tidegate.serve.seen import Seen
 from tidegate.serve.settings import Settings
 from tidegate.serve.tail import Follower, Tail
 from tidegate.serve.wishes import Wishes, known_from
+from tidegate.store.glimpses import Glimpses
 from tidegate.store.store import Store
 from tidegate.text.analyzer import Analyzer
 
@@ -101,7 +103,7 @@ class Service:
             webhook_secrets=WebhookSecrets(database),
             inbox=inbox,
             catalogue=catalogue,
-            recent=Recent(settings.recent, postbox.last(settings.recent)),
+            recent=Recent(settings.recent, postbox.last(settings.recent), seen=Seen(Glimpses(store.beside))),
             postbox=postbox,
             hub=hub,
             links=links,
