@@ -196,7 +196,7 @@ export class Composer {
   }
 
   #showRectangle() {
-    const rectangle = rectangleIn(this.#text.value);
+    const rectangle = rectangleIn(this.#text.value) ?? rectangleIn(this.#changing?.region ?? "");
     this.#map.rectangle = rectangle;
     for (const [name, value] of Object.entries(rectangle ?? {})) this.#fields.elements[name].value = value;
   }
