@@ -83,7 +83,7 @@ function showState(state) {
   const shown = byId("state");
   if (shown.dataset.state === state) return;
   if (shown.dataset.state || state !== "live") say(STATES[state]);
-  if (state === "live") clearProblem();
+  if (shown.dataset.state && state === "live") clearProblem();
   shown.dataset.state = state;
   shown.textContent = STATES[state];
 }
@@ -107,10 +107,11 @@ async function begin() {
   offerThemes();
   // A link that is followed, or pasted, while the page is open.
   window.addEventListener("hashchange", () => bringsKey() && location.reload());
-  if (bringsKey()) await takeKeyFromAddress(patiently);
+  const trouble = bringsKey() ? await takeKeyFromAddress(patiently) : null;
   if (key()) {
     try {
       await enter(await patiently(() => ask("GET", "me")));
+      if (trouble) showProblem(trouble);
     } catch (problem) {
       leave(problem);
     }
