@@ -32,7 +32,7 @@ def glimpse(*looks: Look, size: int = 5000) -> Glimpse:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 2 * HOUR), st.integers(1, 60), st.integers(0, 10**6)), min_size=1, max_size=40),
+    st.lists(st.tuples(st.integers(1, 2 * HOUR), st.integers(1, 60), st.integers(0, 10**6)), min_size=1, max_size=40),
     st.integers(1, 100),
 )
 def test_a_glimpse_is_bounded_and_stands_for_what_it_has_not_forgotten(
@@ -63,8 +63,14 @@ def test_a_stream_is_as_fast_as_it_was_after_the_first_look() -> None:
     waited = look(0, 10**9, 100)  # for who knows how long
     minutes = [look(minute * 60 * SECOND, 60, 60) for minute in range(1, 11)]
     assert glimpse(waited, *minutes).per_day == pytest.approx(86_400)
+    assert glimpse(waited, look(5 * SECOND, 5, 5)).per_day == pytest.approx(86_400)
     assert glimpse(look(0, 7, 7)).per_day == 7 * 1440  # a burst is taken to be what came in a minute
     assert Glimpse().per_day == 0
+
+
+def test_what_was_seen_before_a_clock_was_turned_back_is_of_no_time() -> None:
+    back = glimpse(look(9 * SECOND, 100, 3), look(5 * SECOND, 7, 2))
+    assert [each.stands_for for each in back.looks] == [7]
 
 
 def test_what_was_left_is_read_back(tmp_path: Path) -> None:

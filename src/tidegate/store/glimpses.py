@@ -72,15 +72,12 @@ class Glimpse:
     def per_day(self) -> float:
         """How many come in a day, if they go on like this.
 
-        The first look may have found what had waited for days, and only says when the time begins. A burst of a moment
-        says nothing about a day: it is taken to be what came in a minute.
+        The first look may have found what had waited for days, and only says when the time begins. Where it is the only
+        one, it says nothing about a day: it is taken to be what came in a minute.
         """
-        if not self.looks:
-            return 0.0
-        span = self.looks[-1].at - self.looks[0].at
-        if span < _A_MINUTE:
+        if len(self.looks) < 2:
             return self.stands_for * DAY / _A_MINUTE
-        return (self.stands_for - self.looks[0].stands_for) * DAY / span
+        return (self.stands_for - self.looks[0].stands_for) * DAY / (self.looks[-1].at - self.looks[0].at)
 
     @property
     def posts(self) -> pa.Table:
@@ -108,7 +105,8 @@ class Glimpse:
         The hour before it is kept, and what is older until that hour is enough to tell what the stream is like. Where
         posts are too many, the looks that have most of them are cut down.
         """
-        looks = [*self.since(look.at - OLDEST).looks, look]
+        # Should the clock have been turned back, what was seen by then is of no time.
+        looks = [each for each in self.since(look.at - OLDEST).looks if each.at < look.at] + [look]
         while len(looks) > size or (looks[0].at < look.at - _LATELY and _rows(looks[1:]) >= min(_ENOUGH, size)):
             looks.pop(0)
         kept = _fair([each.posts.num_rows for each in looks], size)
