@@ -1,8 +1,8 @@
 """Cyclon (Voulgaris and others, 2005): a small random sample of all peers, kept random by swapping entries.
 
-The opener gives up its link to the oldest peer it knows and gets a link from there: links are swapped, never multiplied, so
-that everybody is known to about equally many. This is why the answer does not bring its sender back, as those of the
-other two modules do.
+The opener gives up its link to the oldest peer it knows and gets a link from there: links are swapped, never
+multiplied, so that everybody is known to about equally many. This is why the answer does not bring its sender back, as
+those of the other two modules do.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """Entries of views and letters, each one word: whether a peer was met, when it was heard of (or its age), its number.
 
 A peer was met if it wrote itself; of others one has only heard from third parties.
-Views are rows of entries, filled from the first column on, and `EMPTY` behind. What the modules do alike is here: the oldest
-entry, removal, and all whom a peer knows.
+Views are rows of entries, filled from the first column on, and `EMPTY` behind. What the modules do alike is here: the
+oldest entry, removal, and all whom a peer knows.
 """
 
 from typing import Any, Final
@@ -18,7 +18,7 @@ EMPTY: Final = -1
 MET: Final = 1 << 62
 _PEER: Final = (1 << 32) - 1
 _WHEN: Final = (1 << 30) - 1
-_LOOKED_THROUGH: Final = 32
+_LOOKED_THROUGH: Final = 64
 """Of its ring neighbours, a peer looks through so many at most before it writes: some have thousands."""
 
 
@@ -129,22 +129,32 @@ def note_row(marks: Int64, found: Int64, n: int, row: Int64) -> Any:
 def known(nodes: Nodes, me: int, without: int, scratch: Scratch, random: State) -> Any:
     """Write down whom a peer knows, by any of its views, but for itself and one other; return how many they are.
 
-    Of many ring neighbours those of some topics are taken, from a random one on.
+    Of many ring neighbours some are taken, those of topics that are wanted before others.
     """
-    marks, found, rings = scratch.marks, scratch.found, nodes.rings
+    marks, found = scratch.marks, scratch.found
     n = in_views(nodes, me, scratch)
-    first, pairs = nodes.bounds[me, 0], nodes.bounds[me, 1] - nodes.bounds[me, 0]
     most = n + _LOOKED_THROUGH
-    start = below(pairs, random) if pairs > 0 else 0
-    for i in range(pairs):
-        pair = first + (start + i) % pairs
-        for k in range(rings.shape[1]):
-            if rings[pair, k] >= 0:
-                n = note(marks, found, n, rings[pair, k])
-        if n >= most:
-            break
+    n = _in_rings(nodes, me, True, scratch, n, most, random)
+    n = _in_rings(nodes, me, False, scratch, n, most, random)
     n = _left_out(marks, found, n, me)
     return _left_out(marks, found, n, without)
+
+
+@njit(cache=True)
+def _in_rings(nodes: Nodes, me: int, wanted: bool, scratch: Scratch, n: int, most: int, random: State) -> Any:
+    """Write down ring neighbours of topics that are wanted, or are not, from a random one on, until there are so
+    many.""" marks, found, rings, topics = scratch.marks, scratch.found, nodes.rings, nodes.topics
+    first, pairs = nodes.bounds[me, 0], nodes.bounds[me, 1] - nodes.bounds[me, 0]
+    start = below(pairs, random) if pairs > 0 else 0
+    for i in range(pairs):
+        if n >= most:
+            break
+        pair = first + (start + i) % pairs
+        if (scratch.wanted[topics[pair]] > 0) == wanted:
+            for k in range(rings.shape[1]):
+                if rings[pair, k] >= 0:
+                    n = note(marks, found, n, rings[pair, k])
+    return n
 
 
 @njit(cache=True)

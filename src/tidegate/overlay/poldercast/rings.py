@@ -1,10 +1,10 @@
 """Rings (section 3.4.1): by topic, the peers whose ids come next on either side.
 
-A ring view is a row of entries: one half are successors, nearest first, the other half predecessors. In a small ring the
-same peer may be in both.
+A ring view is a row of entries: one half are successors, nearest first, the other half predecessors. In a small ring
+the same peer may be in both.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from tidegate.overlay.poldercast.entries import (
     entry_of,
     heard,
     known,
-    note,
     peer_in,
     remove,
     turned,
 )
 from tidegate.overlay.poldercast.state import Ids, Nodes, Scratch
 from tidegate.workload.alias import State
+
+_TOP: Final = np.uint64(1 << 63)
 
 
 @njit(cache=True)
@@ -58,34 +59,25 @@ def take_neighbours(nodes: Nodes, me: int, sender: int, letter: Int64, scratch: 
 
 @njit(cache=True)
 def name_neighbours(nodes: Nodes, me: int, target: int, scratch: Scratch, random: State, out: Int64) -> None:
-    """Name those next to the target in the rings of the topics they share, of all whom `me` knows; of too many any."""
-    ids, topics, bounds, placed, wanted = nodes.ids, nodes.topics, nodes.bounds, scratch.placed, scratch.wanted
-    n, home = known(nodes, me, target, scratch, random), ids[target]
-    common = _common(topics_of(nodes, me), topics_of(nodes, target))
-    _want(common, wanted)
-    placed[: len(common)] = EMPTY
-    _place_own(nodes, me, target, wanted, placed)
-    for i in range(n):
-        entry = scratch.found[i]
-        peer = peer_in(entry)
-        for pair in range(bounds[peer, 0], bounds[peer, 1]):
-            at = wanted[topics[pair]] - 1
-            if at >= 0:
-                place(ids, home, placed, at, entry)
-    _unwant(common, wanted)
-    _name_placed(nodes.clock[me], placed[: len(common)], scratch, random, out)
+    """Name those next to the target in its rings, of all whom `me` knows; of too many any.
 
-
-@njit(cache=True)
-def _place_own(nodes: Nodes, me: int, target: int, wanted: Int32, placed: Int64) -> None:
-    """Place the neighbours of `me` in the rings that are wanted in those of the target."""
-    for pair in range(nodes.bounds[me, 0], nodes.bounds[me, 1]):
-        at = wanted[nodes.topics[pair]] - 1
-        if at >= 0:
-            for k in range(nodes.rings.shape[1]):
-                entry = nodes.rings[pair, k]
-                if entry >= 0 and peer_in(entry) != target:
-                    place(nodes.ids, nodes.ids[target], placed, at, entry)
+    Rings of topics that both share come first; the thesis stops there, and where peers share little its letters stay
+    almost empty.
+    """
+    theirs = topics_of(nodes, target)
+    topics, common = _common_first(topics_of(nodes, me), theirs)
+    _want(topics[:common], scratch.wanted)
+    n = known(nodes, me, target, scratch, random)
+    _want(topics, scratch.wanted)
+    _sort_along(nodes.ids, nodes.ids[target], n, scratch)
+    half = nodes.rings.shape[1] // 2
+    scratch.keys[:n] = 2 * half
+    _rate(nodes, n, common, False, half, scratch)
+    scratch.counted[: len(topics)] = 0
+    _rate(nodes, n, common, True, half, scratch)
+    scratch.counted[: len(topics)] = 0
+    _unwant(topics, scratch.wanted)
+    _name_rated(n, 2 * half, nodes.clock[me], scratch, random, out)
 
 
 @njit(cache=True)
@@ -98,7 +90,7 @@ def leave_rings(nodes: Nodes, me: int, peer: int) -> None:
 
 @njit(cache=True)
 def place(ids: Ids, home: Any, rings: Int64, row: int, entry: int) -> Any:
-    """Put an entry where it belongs in the ring view of whoever is at `home`; return by how many there are more then."""
+    """Put an entry where it belongs in the ring view of whoever is at `home`; return by how many there are more."""
     half = rings.shape[1] // 2
     way = ids[peer_in(entry)] - home
     # Backwards the way is as long as is left of the circle.
@@ -121,6 +113,11 @@ def _put(
 
     Columns are given as bounds: a slice would cost more than the rest.
     """
+    last = rings[row, end - 1]
+    if last >= 0:
+        furthest = ids[peer_in(last)] - home
+        if (-furthest if backwards else furthest) < way:
+            return 0
     at = first
     while at < end and rings[row, at] >= 0:
         other = ids[peer_in(rings[row, at])] - home
@@ -132,9 +129,7 @@ def _put(
         if other > way:
             break
         at += 1
-    if at == end:
-        return 0
-    more = 1 if rings[row, end - 1] < 0 else 0
+    more = 1 if last < 0 else 0
     for k in range(end - 1, at, -1):
         rings[row, k] = rings[row, k - 1]
     rings[row, at] = entry
@@ -195,42 +190,70 @@ def _next_contact(rings: Int64, random: State) -> Any:
 
 
 @njit(cache=True)
-def _common(one: Int32, other: Int32) -> Any:
-    """Topics that are in both, both rising."""
-    out = np.empty(min(len(one), len(other)), np.int32)
-    n = i = k = 0
-    while i < len(one) and k < len(other):
-        if one[i] == other[k]:
-            out[n] = one[i]
-            n += 1
-        step = one[i] <= other[k]
-        k += one[i] >= other[k]
-        i += step
-    return out[:n]
+def _common_first(mine: Int32, theirs: Int32) -> Any:
+    """Return the topics of one, those that are in both first, and how many these are; both rise."""
+    out = np.empty(len(theirs), np.int32)
+    common, rest, i = 0, len(theirs), 0
+    for topic in theirs:
+        while i < len(mine) and mine[i] < topic:
+            i += 1
+        if i < len(mine) and mine[i] == topic:
+            out[common] = topic
+            common += 1
+        else:
+            rest -= 1
+            out[rest] = topic
+    return out, common
 
 
 @njit(cache=True)
-def _name_placed(clock: int, placed: Int64, scratch: Scratch, random: State, out: Int64) -> None:
-    """Name those that were placed in rings, each once, those next to the target first; of too many, any."""
-    scratch.marks[-1] += 1
-    half = placed.shape[1] // 2
-    named = n = 0
-    for side in range(half):
-        for at in range(len(placed)):
-            for k in (side, half + side):
-                if placed[at, k] >= 0:
-                    n = note(scratch.marks, scratch.found, n, placed[at, k])
-        while named < min(n, len(out)):
-            _draw(scratch.found, scratch.marks, named, n, random)
-            out[named] = turned(scratch.found[named], clock)
+def _sort_along(ids: Ids, home: Any, n: int, scratch: Scratch) -> None:
+    """Let `scratch.order` say where the `n` peers that were found are, by their way from home along the circle."""
+    keys, order, found = scratch.keys, scratch.order, scratch.found
+    for i in range(n):
+        # Unsigned ways in the order of signed keys.
+        key = np.int64((ids[peer_in(found[i])] - home) ^ _TOP)
+        at = i
+        while at > 0 and keys[at - 1] > key:
+            keys[at], order[at] = keys[at - 1], order[at - 1]
+            at -= 1
+        keys[at], order[at] = key, i
+
+
+@njit(cache=True)
+def _rate(nodes: Nodes, n: int, common: int, backwards: bool, half: int, scratch: Scratch) -> None:
+    """Let `scratch.keys` say of every peer that was found the best place it has in a ring that is wanted, on one side.
+
+    0 is next; places in rings that are not common count as further by `half`. Who is not among the first `half`
+    anywhere, or was rated better before, is left as it is.
+    """
+    topics, bounds, wanted, counted = nodes.topics, nodes.bounds, scratch.wanted, scratch.counted
+    for k in range(n):
+        i = scratch.order[n - 1 - k if backwards else k]
+        peer = peer_in(scratch.found[i])
+        best = scratch.keys[i]
+        for pair in range(bounds[peer, 0], bounds[peer, 1]):
+            at = wanted[topics[pair]] - 1
+            if at >= 0 and counted[at] < half:
+                best = min(best, counted[at] if at < common else half + counted[at])
+                counted[at] += 1
+        scratch.keys[i] = best
+
+
+@njit(cache=True)
+def _name_rated(n: int, places: int, clock: int, scratch: Scratch, random: State, out: Int64) -> None:
+    """Name those that have a place, the next ones first; of too many at the same place, any."""
+    order = scratch.order
+    named = 0
+    for best in range(places):
+        rated = 0
+        for i in range(n):
+            if scratch.keys[i] == best:
+                order[rated] = i
+                rated += 1
+        for i in range(min(rated, len(out) - named)):
+            k = i + below(rated - i, random)
+            order[i], order[k] = order[k], order[i]
+            out[named] = turned(scratch.found[order[i]], clock)
             named += 1
     out[named:] = EMPTY
-
-
-@njit(cache=True)
-def _draw(found: Int64, marks: Int64, i: int, n: int, random: State) -> None:
-    """Let any of those from `i` to `n` that were found be at `i`; their marks are kept right."""
-    k = i + below(n - i, random)
-    found[i], found[k] = found[k], found[i]
-    stamp = marks[-1] << 32
-    marks[peer_in(found[i])], marks[peer_in(found[k])] = stamp | i, stamp | k

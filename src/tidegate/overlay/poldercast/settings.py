@@ -34,11 +34,17 @@ class Settings:
         """Refuse what no overlay can be kept with."""
         for name, part in zip(MODULES, self.parts, strict=True):
             if part.letter < 1 or part.period < 1:
-                raise ConfigError(f"{name}: letters of {part.letter} every {part.period} cycles: give at least 1 of each")
+                raise ConfigError(
+                    f"{name}: letters of {part.letter} every {part.period} cycles: give at least 1 of each"
+                )
         if self.cyclon.view < 2 or self.vicinity.view < 0:
-            raise ConfigError(f"views of {self.cyclon.view} (cyclon) and {self.vicinity.view} (vicinity): 2, 0 at least")
+            raise ConfigError(
+                f"views of {self.cyclon.view} (cyclon) and {self.vicinity.view} (vicinity): 2, 0 at least"
+            )
         if self.rings.view % 2 or not 2 <= self.rings.view <= LONGEST_RING_VIEW:
-            raise ConfigError(f"{self.rings.view} ring neighbours of a topic: give an even number to {LONGEST_RING_VIEW}")
+            raise ConfigError(
+                f"{self.rings.view} ring neighbours of a topic: give an even number to {LONGEST_RING_VIEW}"
+            )
 
     @property
     def parts(self) -> tuple[Gossip, Gossip, Gossip]:

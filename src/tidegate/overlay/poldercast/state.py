@@ -20,7 +20,8 @@ BEGINNING: Final = 1 << 20
 
 
 class Nodes(NamedTuple):
-    """The state of peers. It changes by kernels alone, which read no clock and draw no numbers but those they are given.
+    """The state of peers. It changes by kernels alone, which read no clock and draw no numbers but those they are
+    given.
 
     The first four are profiles, by peer: whoever is known has one. The rest is by row. Addresses are no business of the
     protocol.
@@ -33,16 +34,16 @@ class Nodes(NamedTuple):
     topics: Int32
     """Of every peer rising."""
     held: Counts
-    """The priority of each of these topics: how many ring neighbours the peer has said that it has there. The fewer, the
-    more it wants them."""
+    """The priority of each of these topics: how many ring neighbours the peer has said that it has there. The fewer,
+    the more it wants them."""
     clock: Int64
     """The cycles that the peer has lived through, from `BEGINNING` on."""
     cyclon: Int64
     vicinity: Int64
     """Views: rows of entries, in no order."""
     rings: Int64
-    """By place of a topic, of those peers that have rows: entries of successors, nearest first, in one half of the columns,
-    and of predecessors in the other."""
+    """By place of a topic, of those peers that have rows: entries of successors, nearest first, in one half of the
+    columns, and of predecessors in the other."""
     asked: Int32
     """By module, whose answer is awaited."""
     sent: Int32
@@ -61,8 +62,8 @@ class Scratch(NamedTuple):
     """Where the best of `found` are, by falling keys."""
     wanted: Int32
     """By topic, what a step wants to know of it; 0 between steps."""
-    placed: Int64
-    """Ring views that are filled for another peer."""
+    counted: Int32
+    """By topic that is wanted, how many were counted; 0 between steps."""
 
 
 def nodes_of(ids: Ids, topics: Csr, rows: int, settings: Settings) -> Nodes:
@@ -85,14 +86,14 @@ def nodes_of(ids: Ids, topics: Csr, rows: int, settings: Settings) -> Nodes:
 def letters(settings: Settings) -> tuple[Int64, Int64, Int64]:
     """Return an empty letter for every module.
 
-    A letter is a row of entries with ages for times: peers that one peer names to another. Whoever sends it is not among
-    them; the receiver knows it, with an age of 0.
+    A letter is a row of entries with ages for times: peers that one peer names to another. Whoever sends it is not
+    among them; the receiver knows it, with an age of 0.
     """
     one, two, three = (np.full(part.letter, -1, np.int64) for part in settings.parts)
     return one, two, three
 
 
-def scratch_of(peers: int, topics: int, settings: Settings) -> Scratch:
+def scratch_of(peers: int, topics: int) -> Scratch:
     """Room to work in among so many peers and topics."""
     return Scratch(
         marks=np.zeros(peers + 1, np.int64),
@@ -100,5 +101,5 @@ def scratch_of(peers: int, topics: int, settings: Settings) -> Scratch:
         keys=np.zeros(peers, np.int64),
         order=np.zeros(peers, np.int32),
         wanted=np.zeros(topics, np.int32),
-        placed=np.full((topics, settings.rings.view), -1, np.int64),
+        counted=np.zeros(topics, np.int32),
     )

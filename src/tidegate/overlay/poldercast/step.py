@@ -69,8 +69,8 @@ def close_gossip(
 def forget(nodes: Nodes, me: int, peer: int) -> None:
     """Take a peer out of all that `me` knows.
 
-    The thesis takes it out of the view of the module that asked, and leaves the others to find out for themselves; but the
-    modules feed each other, and would hand it back and forth.
+    The thesis takes it out of the view of the module that asked, and leaves the others to find out for themselves; but
+    the modules feed each other, and would hand it back and forth.
     """
     remove(nodes.cyclon[me], peer)
     remove(nodes.vicinity[me], peer)

@@ -1,7 +1,7 @@
 """Vicinity (Voulgaris, 2006): the peers whose interests are nearest, by the proximity of section 3.4.2.
 
-Near is who follows the topic that is wanted most, and among several who shares most topics. A view that those who share some
-do not fill has anybody in it: strangers lead on to others.
+Near is who follows the topics that are wanted most, and among several who shares most topics. A view that those who
+share some do not fill has anybody in it: strangers lead on to others.
 """
 
 from typing import Any, Final
@@ -28,7 +28,7 @@ from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.workload.alias import State, next_word
 
 _LEVELS: Final = 127
-_MOST_SHARED: Final = (1 << 24) - 1
+_MOST_SHARED: Final = (1 << 16) - 1
 
 
 @njit(cache=True)
@@ -53,7 +53,9 @@ def open_visit(nodes: Nodes, me: int, scratch: Scratch, random: State, out: Int6
 
 
 @njit(cache=True)
-def answer_visit(nodes: Nodes, me: int, sender: int, letter: Int64, scratch: Scratch, random: State, out: Int64) -> None:
+def answer_visit(
+    nodes: Nodes, me: int, sender: int, letter: Int64, scratch: Scratch, random: State, out: Int64
+) -> None:
     """Name those nearest to the sender, and keep whoever is nearest.
 
     Those are named first: what the sender has just said it need not be told again.
@@ -74,7 +76,8 @@ def name_nearest(nodes: Nodes, me: int, target: int, scratch: Scratch, random: S
 
 @njit(cache=True)
 def keep_nearest(nodes: Nodes, me: int, sender: int, letter: Int64, scratch: Scratch, random: State) -> None:
-    """Let the view be the nearest of those it has, of those in the Cyclon view, of the sender and of those that it named.
+    """Let the view be the nearest of those it has, of those in the Cyclon view, of the sender and of those that it
+    named.
 
     Ring neighbours came by letters too, and were considered then.
     """
@@ -94,22 +97,25 @@ def keep_nearest(nodes: Nodes, me: int, sender: int, letter: Int64, scratch: Scr
 
 @njit(cache=True)
 def proximity(topics: Int32, wanted: Int32) -> Any:
-    """Return how near a peer with these topics is to one that wants some (by 1 + how many ring neighbours it holds there).
+    """Return how near a peer with these topics is to one that wants some (by 1 + how many ring neighbours it holds
+    there).
 
     0 is not at all.
     """
-    shared, fewest = 0, _LEVELS
+    shared, most_wanted, fewest = 0, 0, _LEVELS
     for topic in topics:
         held = wanted[topic]
         if held > 0:
             shared += 1
-            fewest = min(fewest, held)
-    return np.int64(_LEVELS - fewest) << 24 | min(shared, _MOST_SHARED)
+            if held < fewest:
+                fewest, most_wanted = held, 0
+            most_wanted += held == fewest
+    return np.int64(_LEVELS - fewest) << 32 | min(most_wanted, _MOST_SHARED) << 16 | min(shared, _MOST_SHARED)
 
 
 @njit(cache=True)
 def _ranked(nodes: Nodes, target: int, n: int, most: int, scratch: Scratch, random: State) -> Any:
-    """Of `n` peers that were found, let `scratch.order` begin with where those nearest to the target are; return how many."""
+    """Of `n` peers that were found, let `scratch.order` say where those nearest to the target are; return how many."""
     bounds, topics, wanted, keys, order = nodes.bounds, nodes.topics, scratch.wanted, scratch.keys, scratch.order
     for pair in range(bounds[target, 0], bounds[target, 1]):
         wanted[topics[pair]] = 1 + nodes.held[pair]
@@ -118,7 +124,7 @@ def _ranked(nodes: Nodes, target: int, n: int, most: int, scratch: Scratch, rand
         peer = peer_in(scratch.found[i])
         near = proximity(topics[bounds[peer, 0] : bounds[peer, 1]], wanted)
         # Among equals chance decides, or all would name the same few.
-        key = near << 24 | np.int64(next_word(random) >> np.uint64(40))
+        key = near << 16 | np.int64(next_word(random) >> np.uint64(48))
         best = _put(keys, order, i, key, best, most)
     for pair in range(bounds[target, 0], bounds[target, 1]):
         wanted[topics[pair]] = 0

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tidegate.csr import Csr, Int64
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.ringcast import pair_of
 from tidegate.overlay.poldercast.state import Nodes
 from tidegate.overlay.swarm.swarm import Flags, Swarm
-
-import numpy as np
 
 
 @dataclass(frozen=True)
@@ -46,20 +47,6 @@ def links_by_topic(swarm: Swarm) -> tuple[Int64, Int64]:
     missing = np.zeros(swarm.many_topics, np.int64)
     _count(swarm.nodes, swarm.subscribers, swarm.up, present, missing)
     return present, missing
-
-
-@njit(cache=True)
-def pair_of(nodes: Nodes, peer: int, topic: int) -> int:
-    """Return the place of a peer's topic among those of the profiles, or -1."""
-    low, end = nodes.bounds[peer, 0], nodes.bounds[peer, 1]
-    high = end
-    while low < high:
-        middle = (low + high) // 2
-        if nodes.topics[middle] < topic:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and nodes.topics[low] == topic else -1
 
 
 @njit(cache=True)

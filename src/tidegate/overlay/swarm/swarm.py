@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.kernels import njit
+from tidegate.overlay.poldercast.entries import below, column_of, entry_of, filled
 from tidegate.overlay.poldercast.settings import Settings
 from tidegate.overlay.poldercast.state import Nodes, Scratch, letters, nodes_of, scratch_of
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
-from tidegate.overlay.poldercast.entries import below, column_of, entry_of, filled
 from tidegate.workload.alias import State, random_state
 
 Flags = NDArray[np.bool_]
@@ -49,7 +49,7 @@ class Swarm:
     @cached_property
     def scratch(self) -> Scratch:
         """Room to work in."""
-        return scratch_of(self.topics.rows, self.many_topics, self.settings)
+        return scratch_of(self.topics.rows, self.many_topics)
 
     @cached_property
     def many_topics(self) -> int:
