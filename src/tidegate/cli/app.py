@@ -148,7 +148,8 @@ def deliver(
         str | None, typer.Option("--from", help="Whom letters are from, as in: 'Tidegate <news@example.org>'.")
     ] = None,
     links: Annotated[
-        str | None, typer.Option(help="Where readers of letters unsubscribe: https://HOST/unsubscribe/.")
+        str | None,
+        typer.Option(help="Where readers of letters unsubscribe: https://HOST/unsubscribe/ (and confirm: …/confirm/)."),
     ] = None,
     contact: Annotated[
         str | None, typer.Option(help="Whom push services may ask: mailto:ops@example.org. Else none are sent.")

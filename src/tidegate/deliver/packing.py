@@ -13,7 +13,7 @@ from tidegate.deliver.inbox import Inbox
 from tidegate.deliver.notification import Notification
 from tidegate.deliver.outbox import Order, Outbox, Taken
 from tidegate.deliver.parcel import Parcel
-from tidegate.deliver.planning import RINGING
+from tidegate.deliver.planning import CONFIRMATION, RINGING
 from tidegate.deliver.preferences import Preferences
 from tidegate.deliver.subscribers import Subscribers
 
@@ -87,7 +87,7 @@ class PackedParcels:
         order = taken.order
         address = None if preferences is None else target(order, preferences, secrets)
         content = tuple(_content(notifications[cursor]) for cursor in order.cursors if cursor in notifications)
-        if address is None or not content:
+        if address is None or not (content or order.channel == CONFIRMATION):
             missing = "the subscriber has withdrawn the address" if address is None else "the inbox has forgotten it"
             self._outbox.give_up(taken.lease, missing)
             return None

@@ -49,13 +49,16 @@ BATCHES: Final = _table(
 """Batches that were taken, with the cursors that were set aside for them."""
 
 PROGRESS: Final = _table("progress", name=Text, cursor=BigInteger, at=BigInteger)
-"""Five rows. *written*: the last cursor given out, and when; who writes holds it. *forgotten*: the last that is gone.
+"""Six rows. *written*: the last cursor given out, and when; who writes holds it. *forgotten*: the last that is gone.
 
 *decided*: the last of which the engine has decided where it goes; who decides holds it. *retention*: when somebody is
 to forget again what is too old. *revoked*: how often a key was revoked, and when.
+*confirming*: whoever has a letter sent that asks for a confirmation holds it.
 """
 
-SUBSCRIBERS: Final = _table("subscribers", name=Text, preferences=Text, tags=Text, made=BigInteger)
+SUBSCRIBERS: Final = _table("subscribers", name=Text, preferences=Text, tags=Text, made=BigInteger, confirmed=Text)
+"""`confirmed` is the e-mail address that its reader has confirmed; the preferences may name another by now."""
+
 API_KEYS: Final = _table("api_keys", hash=Text, subscriber=Text, is_operator=Integer, made=BigInteger)
 DEVICES: Final = _table("devices", subscriber=Text, device=Text, kind=Text, seen=BigInteger)
 CAPS: Final = _table("caps", subscriber=Text, recent=Text)

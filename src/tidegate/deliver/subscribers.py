@@ -50,6 +50,14 @@ class Record:
     preferences: dict[str, Any]
     tags: frozenset[str]
     made: int
+    confirmed: str | None
+    """The e-mail address that was confirmed."""
+
+    @property
+    def is_confirmed(self) -> bool | None:
+        """Whether the e-mail address that the preferences name is confirmed; None if they name none."""
+        named = (self.preferences.get("addresses") or {}).get("email")
+        return None if named is None else named == self.confirmed
 
 
 @dataclass(frozen=True)
@@ -133,4 +141,4 @@ class Subscribers:
 
 
 def _record(row: Any) -> Record:
-    return Record(row.name, json.loads(row.preferences), frozenset(json.loads(row.tags)), row.made)
+    return Record(row.name, json.loads(row.preferences), frozenset(json.loads(row.tags)), row.made, row.confirmed)

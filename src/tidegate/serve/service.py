@@ -12,6 +12,7 @@ from typing import Any, Final
 from anyio import CapacityLimiter, to_thread
 
 from tidegate.deliver.api_keys import ApiKeys
+from tidegate.deliver.confirming import Confirmations
 from tidegate.deliver.database import Database
 from tidegate.deliver.inbox import Inbox
 from tidegate.deliver.published import PublicAddress
@@ -56,6 +57,7 @@ class Service:
     database: Database
     keys: ApiKeys
     subscribers: Subscribers
+    confirmations: Confirmations
     signing_keys: SigningKeys
     webhook_secrets: WebhookSecrets
     inbox: Inbox
@@ -97,6 +99,7 @@ class Service:
             database=database,
             keys=ApiKeys(database),
             subscribers=Subscribers(database),
+            confirmations=Confirmations(database),
             signing_keys=SigningKeys(database),
             webhook_secrets=WebhookSecrets(database),
             inbox=inbox,

@@ -49,6 +49,9 @@ class Subscriber(Wishes):
 
     name: str
     made: datetime = Field(description="When it was made.")
+    email_confirmed: bool | None = Field(
+        description="Whether its e-mail address is confirmed: else no letters are sent there. Null: it has none."
+    )
     online: bool = Field(description="Whether a live feed of it is open here.")
 
 
@@ -97,6 +100,7 @@ def sign_up(asked: NewSubscriber, _: Operator, service: Serving) -> Key:
             Kind.CONFLICT, f"there is a subscriber {asked.name!r}: choose another name, or make it a key"
         )
     service.subscribers.put(asked.name, _checked(asked.preferences), asked.tags)
+    service.confirmations.ask(asked.name)
     return Key(subscriber=asked.name, is_operator=False, key=service.keys.issue(asked.name))
 
 
@@ -121,6 +125,8 @@ def change(name: Whom, wishes: Wishes, caller: Anyone, service: Serving) -> Subs
     """Replace a subscriber's preferences and tags."""
     known_subscriber(name, caller, service)
     service.subscribers.put(name, _checked(wishes.preferences), wishes.tags)
+    # As often as it may be: of an address that is confirmed, or was asked about too often, nothing comes.
+    service.confirmations.ask(name)
     return _shown(service, known_subscriber(name, caller, service))
 
 
@@ -178,6 +184,7 @@ def _shown(service: Service, record: Record) -> Subscriber:
         preferences=record.preferences,
         tags=sorted(record.tags),
         made=datetime.fromtimestamp(record.made / 1_000_000, UTC),
+        email_confirmed=record.is_confirmed,
         online=service.hub.is_online(record.name),
     )
 
