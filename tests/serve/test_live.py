@@ -146,21 +146,21 @@ def test_what_is_read_on_one_device_is_told_to_the_others(stage: Stage) -> None:
 
 
 def test_fleeting_posts_go_to_followers_at_once_and_the_last_to_who_comes_later(stage: Stage) -> None:
-    _, key = stage.newcomer()
+    name, key = stage.newcomer()
     url = stage.server.url
 
     def post(text: str, topic: str) -> None:
-        body = {"text": text, "topic": topic, "topic_type": "presence"}
+        body = {"text": text, "topic": f"{name}/{topic}", "topic_type": "presence"}
         assert httpx.post(f"{url}/posts", json=body, headers=bearer(key)).status_code == 201
 
-    with following(url, key, topic=["door", "gate"]) as received:
+    with following(url, key, topic=[f"{name}/door", f"{name}/gate"]) as received:
         next(received)
         post("elsewhere", "window")
         post("opened", "door")
         told = next(received)
         assert (told.kind, told.id, told.data["text"]) == ("presence", None, "opened")
     post("closed", "door")
-    with following(url, key, topic=["door"]) as received:
+    with following(url, key, topic=[f"{name}/door"]) as received:
         assert [next(received).kind, next(received).data["text"]] == ["ready", "closed"]
     assert list((stage.server.folder / "posts").glob("*.json")) == []
 
