@@ -15,6 +15,7 @@ from tidegate.deliver.clock import DAY, Clock, now
 from tidegate.deliver.database import Database
 from tidegate.deliver.schema import (
     BATCHES,
+    DEPARTED,
     DEVICES,
     DIGEST_QUEUE,
     HISTORY,
@@ -112,6 +113,7 @@ class Retention:
             self._forget(DIGEST_QUEUE, DIGEST_QUEUE.c.cursor <= horizon, "subscriber", "cursor"),
             self._forget(OUTBOX, OUTBOX.c.settled < limit, "number"),
             self._forget(DEVICES, DEVICES.c.seen < limit, "subscriber", "device"),
+            self._forget(DEPARTED, DEPARTED.c.at < limit, "name", "subscription"),
             self._forget(BATCHES, (BATCHES.c.added < limit) & (BATCHES.c.batch < last), "run", "batch"),
         )
         for _ in chain.from_iterable(others):

@@ -49,15 +49,22 @@ BATCHES: Final = _table(
 """Batches that were taken, with the cursors that were set aside for them."""
 
 PROGRESS: Final = _table("progress", name=Text, cursor=BigInteger, at=BigInteger)
-"""Six rows. *written*: the last cursor given out, and when; who writes holds it. *forgotten*: the last that is gone.
+"""Seven rows. *written*: the last cursor given out, and when; who writes holds it. *forgotten*: the last that is gone.
 
 *decided*: the last of which the engine has decided where it goes; who decides holds it. *retention*: when somebody is
 to forget again what is too old. *revoked*: how often a key was revoked, and when.
 *confirming*: whoever has a letter sent that asks for a confirmation holds it.
+*departed*: how often that table was changed, and when.
 """
 
 SUBSCRIBERS: Final = _table("subscribers", name=Text, preferences=Text, tags=Text, made=BigInteger, confirmed=Text)
 """`confirmed` is the e-mail address that its reader has confirmed; the preferences may name another by now."""
+
+DEPARTED: Final = _table("departed", name=Text, subscription=Text, version=BigInteger, at=BigInteger)
+"""Subscribers that were removed: the version of the store by which they were, and each subscription they had then.
+
+A row without a subscription (it is empty) is there for each of them.
+"""
 
 API_KEYS: Final = _table("api_keys", hash=Text, subscriber=Text, is_operator=Integer, made=BigInteger)
 DEVICES: Final = _table("devices", subscriber=Text, device=Text, kind=Text, seen=BigInteger)

@@ -162,7 +162,7 @@ class _Batches:
             origin=origin,
         )
         matches = merged(observed(rows, settings.columns.id, settings.shape, observation), settings.shape)
-        self._sink.write(matches, self._run, batch)
+        self._sink.write(matches, self._run, batch, pin.store)
         counts = self._observed(observation)
         if self._relearning:
             self._relearning.after(posts, counts, self._store.plans.at(pin.plan))

@@ -95,11 +95,12 @@ def revoke(caller: Anyone, service: Serving) -> None:
 )
 def sign_up(asked: NewSubscriber, _: Operator, service: Serving) -> Key:
     """Make a subscriber, and its first key."""
-    if asked.name == OPERATOR or service.subscribers.get(asked.name) is not None:
+    version = service.store.version
+    wishes = _checked(asked.preferences)
+    if asked.name == OPERATOR or not service.subscribers.make(asked.name, wishes, asked.tags, version=version):
         raise ProblemError(
             Kind.CONFLICT, f"there is a subscriber {asked.name!r}: choose another name, or make it a key"
         )
-    service.subscribers.put(asked.name, _checked(asked.preferences), asked.tags)
     service.confirmations.ask(asked.name)
     return Key(subscriber=asked.name, is_operator=False, key=service.keys.issue(asked.name))
 
@@ -124,7 +125,8 @@ def one(name: Whom, caller: Anyone, service: Serving) -> Subscriber:
 def change(name: Whom, wishes: Wishes, caller: Anyone, service: Serving) -> Subscriber:
     """Replace a subscriber's preferences and tags."""
     known_subscriber(name, caller, service)
-    service.subscribers.put(name, _checked(wishes.preferences), wishes.tags)
+    # Who is removed meanwhile must not come back: it is not found then.
+    service.subscribers.replace(name, _checked(wishes.preferences), wishes.tags)
     # As often as it may be: of an address that is confirmed, or was asked about too often, nothing comes.
     service.confirmations.ask(name)
     return _shown(service, known_subscriber(name, caller, service))
@@ -141,9 +143,11 @@ def remove(name: Whom, caller: Operator, service: Serving) -> None:
     known_subscriber(name, caller, service)
     # First of all, so that it makes no subscription meanwhile, which would match on for nobody.
     service.keys.revoke_all(name)
-    for subscription in service.catalogue.of(name):
+    had = service.catalogue.of(name)
+    for subscription in had:
         service.catalogue.remove(subscription)
-    service.subscribers.remove(name)
+    # Jobs that do not know of that yet bring matches still, and somebody else may be called so by then.
+    service.subscribers.remove(name, [subscription.id for subscription in had], service.store.version)
 
 
 @router.post(
