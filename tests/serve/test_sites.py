@@ -47,14 +47,16 @@ def comes_true(what: Callable[[], bool], seconds: float = 30) -> None:
 
 @pytest.fixture
 def sites(tmp_path: Path) -> Iterator[Sites]:
-    port, brokers = free_port(), ["--broker", "a", "--broker", "b"]
+    port, key = free_port(), tmp_path / "link.key"
+    key.write_text("a key that two sites share\n")
+    common = ["--broker", "a", "--broker", "b", "--link-key-file", str(key)]
     ends = {"here": "--link-at", "there": "--link-to"}
     with ExitStack() as stack:
         for name in ends:
             (tmp_path / name).mkdir()
         here, there = (
             stack.enter_context(
-                ServerProcess(tmp_path / name, further=["--site", name, *brokers, end, f"127.0.0.1:{port}"])
+                ServerProcess(tmp_path / name, further=["--site", name, *common, end, f"127.0.0.1:{port}"])
             )
             for name, end in ends.items()
         )

@@ -14,6 +14,10 @@ MOST_KEPT = 1_000_000
 """Topics of presence, of which the last event is kept."""
 
 
+MOST_FOLLOWED = 1_000_000
+"""Topics that another site may want of a broker."""
+
+
 class Downstream(Protocol):
     """Whoever subscribes at a broker: an aggregator."""
 
@@ -85,11 +89,17 @@ class Broker:
         """There is that way no longer."""
         self._afar.pop(wire, None)
 
-    def twin_follows(self, wire: Wire, topic: str) -> None:
-        """The twin wants a topic; of presence it is given the last event, which it may have missed."""
+    def twin_follows(self, wire: Wire, topic: str) -> bool:
+        """The twin wants a topic; of presence it is given the last event, which it may have missed.
+
+        False if it wants more than any site would, and does not get it.
+        """
+        if len(self._afar[wire]) >= MOST_FOLLOWED and topic not in self._afar[wire]:
+            return False
         self._afar[wire].add(topic)
         if topic in self._last:
             wire.forward(self.name, self._last[topic])
+        return True
 
     def twin_unfollows(self, wire: Wire, topic: str) -> None:
         """The twin wants a topic no longer."""

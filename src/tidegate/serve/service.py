@@ -86,7 +86,7 @@ class Service:
             PublicAddress(database).publish(settings.public_address)
         place = settings.site
         site = Site(place.name, place.brokers, place.most_kept)
-        links = Links(site, place.links_at, place.links_to)
+        links = Links(site, place.links_at, place.links_to, place.security)
         hub, inbox, catalogue = Hub(settings.live.queue, site), Inbox(database), Catalogue(store, database)
         rules = WatchedRules(RuleTable(database))
         wishes = Wishes(database, rules, known_from(catalogue.standing), hub.kinds_of)
