@@ -143,11 +143,13 @@ def remove(name: Whom, caller: Operator, service: Serving) -> None:
     known_subscriber(name, caller, service)
     # First of all, so that it makes no subscription meanwhile, which would match on for nobody.
     service.keys.revoke_all(name)
-    had = service.catalogue.of(name)
-    for subscription in had:
-        service.catalogue.remove(subscription)
+    had: list[str] = []
+    while found := service.catalogue.of(name):  # some may have been asked for before
+        for subscription in found:
+            service.catalogue.remove(subscription)
+        had += [subscription.id for subscription in found]
     # Jobs that do not know of that yet bring matches still, and somebody else may be called so by then.
-    service.subscribers.remove(name, [subscription.id for subscription in had], service.store.version)
+    service.subscribers.remove(name, had, service.store.version)
 
 
 @router.post(
