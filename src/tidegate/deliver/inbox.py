@@ -19,6 +19,7 @@ from tidegate.deliver.arriving import arriving
 from tidegate.deliver.clock import Clock, now
 from tidegate.deliver.database import Database
 from tidegate.deliver.departed import Departed, StaleError, read_departed
+from tidegate.deliver.marks import note_mark
 from tidegate.deliver.notification import Entry, Notification, entry_of, notification_of
 from tidegate.deliver.schema import BATCHES, HISTORY, NOTIFICATIONS, POSTS, PROGRESS, READ_SINGLY, READ_UP_TO
 from tidegate.deliver.taking import WRITTEN, is_taken, take
@@ -158,6 +159,8 @@ class Inbox:
             wanted = sorted(set(cursors))
             for begin in range(0, len(wanted), _AT_ONCE):
                 marked += self._read_singly(connection, subscriber, wanted[begin : begin + _AT_ONCE])
+            if marked:
+                note_mark(connection, subscriber, wanted, up_to, self._clock())
         return marked
 
     def _read_up_to(self, connection: Connection, subscriber: str, up_to: int) -> int:

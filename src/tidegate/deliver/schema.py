@@ -37,6 +37,9 @@ READ_UP_TO: Final = _table("read_up_to", subscriber=Text, cursor=BigInteger)
 READ_SINGLY: Final = _table("read_singly", subscriber=Text, cursor=BigInteger)
 """What was read, by whatever device: everything up to a cursor, and single notifications after it."""
 
+MARKS: Final = _table("marks", number=BigInteger, subscriber=Text, body=Text)
+"""The last marks of something as read, by anybody, for those who tell it to live feeds."""
+
 BATCHES: Final = _table(
     "batches",
     run=Text,
@@ -49,12 +52,12 @@ BATCHES: Final = _table(
 """Batches that were taken, with the cursors that were set aside for them."""
 
 PROGRESS: Final = _table("progress", name=Text, cursor=BigInteger, at=BigInteger)
-"""Seven rows. *written*: the last cursor given out, and when; who writes holds it. *forgotten*: the last that is gone.
+"""Eight rows. *written*: the last cursor given out, and when; who writes holds it. *forgotten*: the last that is gone.
 
 *decided*: the last of which the engine has decided where it goes; who decides holds it. *retention*: when somebody is
 to forget again what is too old. *revoked*: how often a key was revoked, and when.
 *confirming*: whoever has a letter sent that asks for a confirmation holds it.
-*departed*: how often that table was changed, and when.
+*departed*: how often that table was changed, and when. *marked*: how often something was marked as read, and when.
 """
 
 SUBSCRIBERS: Final = _table("subscribers", name=Text, preferences=Text, tags=Text, made=BigInteger, confirmed=Text)

@@ -24,7 +24,7 @@ from tidegate.deliver.subscribers import Subscribers
 from tidegate.deliver.upkeep import Upkeep
 from tidegate.deliver.watched_rules import WatchedRules
 from tidegate.deliver.webhook_secrets import WebhookSecrets
-from tidegate.serve import presence, revocations
+from tidegate.serve import presence, reading, revocations
 from tidegate.serve.catalogue import Catalogue
 from tidegate.serve.exposition import Exposition
 from tidegate.serve.feed import Feeds
@@ -34,6 +34,7 @@ from tidegate.serve.live import Hub
 from tidegate.serve.post import Post
 from tidegate.serve.postbox import Postbox
 from tidegate.serve.presence import Presence
+from tidegate.serve.reading import Reading
 from tidegate.serve.recent import Recent
 from tidegate.serve.repeating import repeat
 from tidegate.serve.revocations import Revocations
@@ -150,6 +151,7 @@ class Service:
         """What is done beside answering."""
         yield self.follower.run()
         yield repeat(Presence(self.database, self.hub).round, presence.EVERY_S, "noting who is online")
+        yield repeat(Reading(self.database, self.inbox, self.hub).round, reading.EVERY_S, "telling what was read")
         yield repeat(Revocations(self.keys, self.hub).round, revocations.EVERY_S, "watching keys")
         if self.upkeep is not None:
             tidy_up = partial(self.upkeep.round, lambda: not ending.is_set())
