@@ -8,7 +8,7 @@ import pytest
 from tests.deliver.delivery import Delivery, engine_of
 from tests.deliver.scenes import DAY, Clock, match
 from tests.deliver.test_mail import Postbox, post_office, read
-from tidegate.deliver.confirming import Answer, Claim, Confirmations, ConfirmLinks
+from tidegate.deliver.confirming import VALID, Answer, Claim, Confirmations, ConfirmLinks
 from tidegate.deliver.database import Database
 from tidegate.deliver.inbox import Inbox
 from tidegate.deliver.letter import Sender
@@ -97,7 +97,7 @@ def test_a_mailbox_is_asked_a_few_times_whoever_names_it_and_however_it_is_writt
     later = []
     for _ in range(10):
         clock.now += DAY
-        later.append(confirmations.ask("s3"))
+        later.append(confirmations.ask("s3", again=True))
         ordered(database, clock)
     assert later == [Answer.ON_ITS_WAY] * 3 + [Answer.TOO_OFTEN] * 7
     clock.now += 31 * DAY
@@ -128,7 +128,30 @@ def test_those_who_ask_at_the_same_time_are_counted(database: Database, clock: C
 
 def test_a_letter_that_waits_is_enough(database: Database, clock: Clock, confirmations: Confirmations) -> None:
     name_address(database, ADDRESS)
-    assert [confirmations.ask("ana") for _ in range(10)] == [Answer.ON_ITS_WAY] * 10
+    assert [confirmations.ask("ana", again=True) for _ in range(10)] == [Answer.ON_ITS_WAY] * 10
+    assert ordered(database, clock) == [ADDRESS]
+
+
+def test_a_letter_that_has_arrived_is_enough_while_its_link_is_valid(
+    database: Database, clock: Clock, confirmations: Confirmations
+) -> None:
+    name_address(database, ADDRESS)
+    sent = []
+    for age in (0, 1, VALID - 2, 1):
+        clock.now += age
+        assert confirmations.ask("ana") is Answer.ON_ITS_WAY
+        sent.append(len(ordered(database, clock)))
+    assert sent == [1, 0, 0, 1]
+
+
+def test_a_letter_that_did_not_arrive_is_none(database: Database, clock: Clock, confirmations: Confirmations) -> None:
+    name_address(database, ADDRESS)
+    confirmations.ask("ana")
+    outbox = Outbox(database, clock)
+    (failed,) = outbox.take([CONFIRMATION])
+    outbox.give_up(failed.lease, "no such mailbox")
+    clock.now += 1
+    confirmations.ask("ana")
     assert ordered(database, clock) == [ADDRESS]
 
 

@@ -57,6 +57,8 @@ def test_a_link_is_opened_without_harm_and_confirms_when_it_is_posted_to(scene: 
     assert is_confirmed(scene) is None
     assert name_address(scene)["email_confirmed"] is False
     assert letters(scene) == 1
+    name_address(scene)
+    assert letters(scene) == 0, "to change something else is no reason to ask again"
     shown = scene.ask(None, "GET", link(scene))
     assert (shown.status_code, shown.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "default-src 'none'" in shown.headers["content-security-policy"]

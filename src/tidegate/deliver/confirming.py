@@ -46,8 +46,11 @@ class Confirmations:
         """Use a database."""
         self._database, self._clock, self._outbox = database, clock, Outbox(database, clock)
 
-    def ask(self, name: str) -> Answer:
-        """Have a letter sent to the address that a subscriber has named; one that is still to be sent is enough."""
+    def ask(self, name: str, *, again: bool = False) -> Answer:
+        """Have a letter sent to the address that a subscriber has named; one that is still to be sent is enough.
+
+        So is one whose link can still be followed, unless it is to be asked `again`.
+        """
         with self._database.writing() as connection:
             # One at a time: two could otherwise both be the last that is allowed.
             connection.execute(PROGRESS.update().where(_HELD).values(cursor=PROGRESS.c.cursor))
@@ -58,7 +61,7 @@ class Confirmations:
             address = wishes.addresses.email
             if row.confirmed == address:
                 return Answer.CONFIRMED
-            if not self._is_waiting(connection, name, address):
+            if not self._is_asked(connection, name, address, again=again):
                 if not self._is_allowed(connection, name, address):
                     return Answer.TOO_OFTEN
                 key = f"{_mailbox(address)} {self._clock():020d}"
@@ -79,10 +82,13 @@ class Confirmations:
             connection.execute(SUBSCRIBERS.update().where(own).values(confirmed=named))
             return True
 
-    def _is_waiting(self, connection: Connection, name: str, address: str) -> bool:
-        own = (OUTBOX.c.subscriber == name, OUTBOX.c.channel == CONFIRMATION, OUTBOX.c.settled.is_(None))
-        waiting = connection.execute(select(OUTBOX.c.message).where(*own)).scalars()
-        return any(json.loads(message)["device"] == address for message in waiting)
+    def _is_asked(self, connection: Connection, name: str, address: str, *, again: bool) -> bool:
+        """Whether a letter waits, or has arrived and is no older than its link may be."""
+        arrived = (OUTBOX.c.error.is_(None)) & (OUTBOX.c.added > self._clock() - VALID)
+        which = OUTBOX.c.settled.is_(None) if again else OUTBOX.c.settled.is_(None) | arrived
+        own = (OUTBOX.c.subscriber == name, OUTBOX.c.channel == CONFIRMATION, which)
+        letters = connection.execute(select(OUTBOX.c.message).where(*own)).scalars()
+        return any(json.loads(message)["device"] == address for message in letters)
 
     def _is_allowed(self, connection: Connection, name: str, address: str) -> bool:
         """Whether neither cap is reached: the letters of a mailbox are next to each other, in the order of time."""

@@ -39,7 +39,7 @@ class Letter(BaseModel):
 def another(name: Whom, caller: Anyone, service: Serving) -> Letter:
     """Ask again at the e-mail address of a subscriber. A few times a day: nobody is to be flooded by it."""
     known_subscriber(name, caller, service)
-    answer = service.confirmations.ask(name)
+    answer = service.confirmations.ask(name, again=True)
     if answer in _PROBLEMS:
         raise ProblemError(_PROBLEMS[answer], answer.value)
     return Letter(detail=answer.value)
