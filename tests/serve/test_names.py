@@ -1,10 +1,13 @@
 """A name is one subscriber's at a time; who has it later gets nothing that was for somebody else."""
 
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.serve.scene import Scene, matches
+from tidegate.deliver.event import Event
 
 
 @pytest.fixture
@@ -26,6 +29,26 @@ def test_matches_under_way_when_a_subscriber_was_removed_do_not_reach_the_next_o
     inbox.add(matches("ana", ["r"], old), "ranked", 0)
     inbox.add(matches("ana", ["s"], new), "run", 1, scene.service.store.version)
     assert [each["id"] for each in scene.ask("ana", "GET", "/inbox").json()["items"]] == ["s"]
+
+
+def test_what_a_subscriber_told_of_itself_is_forgotten_with_it(scene: Scene) -> None:
+    for topic in ("ana", "ana/phone"):
+        scene.ask("ana", "POST", "/posts", json={"text": "away", "topic": topic, "topic_type": "presence"})
+    anabel = Event("anabel", "presence", 1)
+    site, kept = scene.service.hub.site, scene.service.last_events
+    kept.keep([Event("ana/phone", "presence", 1), anabel])
+    until(lambda: "ana/phone" in site.broker("ana/phone")._last)
+    scene.ask("operator", "DELETE", "/subscribers/ana")
+    until(lambda: "ana/phone" not in site.broker("ana/phone")._last)
+    assert "ana" not in site.broker("ana")._last
+    assert kept.read(10) == [anabel]
+
+
+def until(holds: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_name_is_given_to_one_of_those_who_want_it_at_the_same_time(scene: Scene) -> None:

@@ -19,6 +19,7 @@ from tidegate.deliver.schema import (
     DEVICES,
     DIGEST_QUEUE,
     HISTORY,
+    LAST_EVENTS,
     NOTIFICATIONS,
     OUTBOX,
     POSTS,
@@ -113,6 +114,7 @@ class Retention:
             self._forget(DIGEST_QUEUE, DIGEST_QUEUE.c.cursor <= horizon, "subscriber", "cursor"),
             self._forget(OUTBOX, OUTBOX.c.settled < limit, "number"),
             self._forget(DEVICES, DEVICES.c.seen < limit, "subscriber", "device"),
+            self._forget(LAST_EVENTS, LAST_EVENTS.c.at < limit, "site", "topic"),
             self._forget(DEPARTED, DEPARTED.c.at < limit, "name", "subscription"),
             self._forget(BATCHES, (BATCHES.c.added < limit) & (BATCHES.c.batch < last), "run", "batch"),
         )

@@ -69,6 +69,9 @@ DEPARTED: Final = _table("departed", name=Text, subscription=Text, version=BigIn
 A row without a subscription (it is empty) is there for each of them.
 """
 
+LAST_EVENTS: Final = _table("last_events", site=Text, topic=Text, at=BigInteger, body=Text)
+"""What a site knows of presence, in case it is started again."""
+
 API_KEYS: Final = _table("api_keys", hash=Text, subscriber=Text, is_operator=Integer, made=BigInteger)
 DEVICES: Final = _table("devices", subscriber=Text, device=Text, kind=Text, seen=BigInteger)
 CAPS: Final = _table("caps", subscriber=Text, recent=Text)

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -15,6 +15,7 @@ from tidegate.deliver.api_keys import ApiKeys
 from tidegate.deliver.confirming import Confirmations
 from tidegate.deliver.database import Database
 from tidegate.deliver.inbox import Inbox
+from tidegate.deliver.last_events import LastEvents
 from tidegate.deliver.published import PublicAddress
 from tidegate.deliver.retention import Retention
 from tidegate.deliver.rule_table import RuleTable
@@ -24,7 +25,8 @@ from tidegate.deliver.subscribers import Subscribers
 from tidegate.deliver.upkeep import Upkeep
 from tidegate.deliver.watched_rules import WatchedRules
 from tidegate.deliver.webhook_secrets import WebhookSecrets
-from tidegate.serve import presence, reading, revocations
+from tidegate.errors import StoreError
+from tidegate.serve import presence, reading, remembering, revocations
 from tidegate.serve.catalogue import Catalogue
 from tidegate.serve.exposition import Exposition
 from tidegate.serve.feed import Feeds
@@ -36,6 +38,7 @@ from tidegate.serve.postbox import Postbox
 from tidegate.serve.presence import Presence
 from tidegate.serve.reading import Reading
 from tidegate.serve.recent import Recent
+from tidegate.serve.remembering import Remembering
 from tidegate.serve.repeating import repeat
 from tidegate.serve.revocations import Revocations
 from tidegate.serve.settings import Settings
@@ -61,6 +64,7 @@ class Service:
     confirmations: Confirmations
     signing_keys: SigningKeys
     webhook_secrets: WebhookSecrets
+    last_events: LastEvents
     inbox: Inbox
     catalogue: Catalogue
     recent: Recent
@@ -103,6 +107,7 @@ class Service:
             confirmations=Confirmations(database),
             signing_keys=SigningKeys(database),
             webhook_secrets=WebhookSecrets(database),
+            last_events=LastEvents(database, place.name),
             inbox=inbox,
             catalogue=catalogue,
             recent=Recent(settings.recent, postbox.last(settings.recent)),
@@ -135,8 +140,11 @@ class Service:
         # Each thread holds a connection to the database: more than are pooled would be opened anew each time.
         to_thread.current_default_thread_limiter().total_tokens = max(1, self.settings.connections - _THREADS_APART)
         await self.follower.start()
+        place = self.settings.site
+        remembered = Remembering(self.hub.site, self.last_events, place.most_kept * len(place.brokers))
+        await remembered.begin()
         ending = Event()
-        tasks = [asyncio.create_task(work) for work in self._work(ending)]
+        tasks = [asyncio.create_task(work) for work in self._work(ending, remembered)]
         try:
             async with self.links.up():
                 yield
@@ -146,12 +154,15 @@ class Service:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            with suppress(StoreError):
+                await remembered.round()
 
-    def _work(self, ending: Event) -> Iterator[Coroutine[Any, Any, None]]:
+    def _work(self, ending: Event, remembered: Remembering) -> Iterator[Coroutine[Any, Any, None]]:
         """What is done beside answering."""
         yield self.follower.run()
         yield repeat(Presence(self.database, self.hub).round, presence.EVERY_S, "noting who is online")
         yield repeat(Reading(self.database, self.inbox, self.hub).round, reading.EVERY_S, "telling what was read")
+        yield repeat(remembered.round, remembering.EVERY_S, "remembering presence")
         yield repeat(Revocations(self.keys, self.hub).round, revocations.EVERY_S, "watching keys")
         if self.upkeep is not None:
             tidy_up = partial(self.upkeep.round, lambda: not ending.is_set())

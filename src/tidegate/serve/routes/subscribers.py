@@ -127,7 +127,6 @@ def change(name: Whom, wishes: Wishes, caller: Anyone, service: Serving) -> Subs
     known_subscriber(name, caller, service)
     # Who is removed meanwhile must not come back: it is not found then.
     service.subscribers.replace(name, _checked(wishes.preferences), wishes.tags)
-    # As often as it may be: of an address that is confirmed, or was asked about too often, nothing comes.
     service.confirmations.ask(name)
     return _shown(service, known_subscriber(name, caller, service))
 
@@ -150,6 +149,8 @@ def remove(name: Whom, caller: Operator, service: Serving) -> None:
         had += [subscription.id for subscription in found]
     # Jobs that do not know of that yet bring matches still, and somebody else may be called so by then.
     service.subscribers.remove(name, had, service.store.version)
+    service.hub.soon(service.hub.site.forget, name)
+    service.last_events.forget(name)
 
 
 @router.post(
