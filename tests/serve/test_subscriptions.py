@@ -1,8 +1,10 @@
 """Subscriptions through the API: what is acknowledged is in the store, and what is paused is not."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 
 from tests.serve.conftest import GENEROUS, settings_at
 from tests.serve.scene import PROBLEM, Scene
+from tidegate.bench.delivery.server import Server
+from tidegate.deliver.database import Database
 from tidegate.serve.app import make_app
-from tidegate.serve.catalogue import Catalogue
+from tidegate.serve.catalogue import Catalogue, ChangedError
 from tidegate.serve.paused import Paused
 from tidegate.serve.post import Post
 from tidegate.serve.routes import subscriptions
@@ -132,6 +136,34 @@ def test_a_change_does_not_undo_what_was_done_meanwhile(
     assert (answer.status_code, answer.headers["content-type"]) == (409, PROBLEM)
     found = catalogue.get(made)
     assert (found is None, found is not None and found.is_paused) == (meanwhile == "remove", meanwhile == "pause")
+
+
+def test_of_two_services_that_change_a_subscription_at_once_one_is_told_so(tmp_path: Path, postgres: Server) -> None:
+    """Each has a store and a lock of its own; they share a folder and a database."""
+    url = postgres.database()
+    databases = [Database.open(url) for _ in range(2)]
+    catalogues = [Catalogue(Store.open(tmp_path / "store"), database) for database in databases]
+    made = catalogues[0].make({"subscriber": "ana", "query": "storm"})
+    both_know = Barrier(2)
+
+    def changed(number: int) -> str | None:
+        known = catalogues[number].get(made.id)
+        assert known is not None
+        both_know.wait(30)
+        try:
+            return str(catalogues[number].change(known, {**known.row, "query": f"storm {number}"}).row["query"])
+        except ChangedError:
+            return None
+
+    with ThreadPoolExecutor(2) as threads:
+        done = list(threads.map(changed, range(2)))
+    (query,) = (each for each in done if each is not None)
+    for catalogue in catalogues:
+        found = catalogue.get(made.id)
+        assert found is not None
+        assert found.row["query"] == query
+    for database in databases:
+        database.close()
 
 
 def test_what_is_removed_is_gone_though_it_was_resumed_meanwhile(scene: Scene) -> None:

@@ -170,7 +170,7 @@ class _Batches:
             draws=self._glimpsing.wanted() if self._glimpsing else 0,
         )
         matches = merged(observed(rows, settings.columns.id, settings.shape, observation), settings.shape)
-        self._sink.write(matches, self._run, batch)
+        self._sink.write(matches, self._run, batch, pin.store)
         seen = self._observed(observation)
         counts = counts_of(seen)
         if self._glimpsing:

@@ -9,7 +9,6 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from tidegate.deliver.fields import as_microseconds
 from tidegate.deliver.notification import Entry, Notification
 from tidegate.serve.authentication import Anyone, Serving
-from tidegate.serve.events import Event, as_json
 from tidegate.serve.pages import Limit
 from tidegate.serve.post import Name
 from tidegate.serve.problems import Kind, ProblemError, answers
@@ -183,11 +182,7 @@ def mark_read(read: ReadMark, caller: Anyone, service: Serving, subscriber: Whos
     if not read.cursors and read.up_to is None:
         raise ProblemError(Kind.INVALID, "nothing is named: give cursors, or up_to")
     marked = service.inbox.mark_read(whose, read.cursors, up_to=read.up_to)
-    unread = service.inbox.counts(whose).unread
-    if marked:
-        event = Event("read", as_json({**read.model_dump(), "unread": unread}))
-        service.hub.soon(service.hub.tell, whose, event)
-    return Marked(marked=marked, unread=unread)
+    return Marked(marked=marked, unread=service.inbox.counts(whose).unread)
 
 
 @router.get("/history", summary="Read the history of a topic", responses=answers())
