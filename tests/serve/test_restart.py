@@ -17,6 +17,18 @@ from tidegate.deliver.inbox import Inbox
 from tidegate.store.store import Store
 
 
+def test_who_comes_after_a_restart_is_shown_the_last_event_of_before(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path) as server:
+        key = server.sign_up("ana")
+        for text in ("opened", "closed"):
+            body = {"text": text, "topic": "ana/door", "topic_type": "presence"}
+            assert httpx.post(f"{server.url}/posts", json=body, headers=bearer(key)).status_code == 201
+        assert server.stop() == 0
+        server.start()
+        with following(server.url, key, topic="ana/door") as received:
+            assert next(event.data["text"] for event in received if event.kind == "presence") == "closed"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_reader_that_comes_back_has_read_everything_once_and_in_order(tmp_path: Path, seed: int) -> None:
