@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable
 from email import message_from_bytes
@@ -15,6 +16,7 @@ from tests.deliver.scenes import match
 from tests.deliver.test_mail import Postbox, post_office
 from tests.survival.process import Process
 from tidegate.deliver.clock import SECOND, now
+from tidegate.deliver.confirming import Claim, Confirmations, ConfirmLinks
 from tidegate.deliver.database import Database
 from tidegate.deliver.inbox import Inbox
 from tidegate.deliver.published import PublicAddress
@@ -84,6 +86,7 @@ def test_letters_are_handed_in_with_a_link_that_unsubscribes(tmp_path: Path) -> 
     url = f"sqlite:///{tmp_path}/inbox.db"
     database = Database.open(url)
     Subscribers(database).put("ana", {"addresses": {"email": "ana@example.org"}})
+    Confirmations(database).confirm("ana")
     Inbox(database).add([match("ana", "p")], "run", 0)
     postbox, base = Postbox(), "https://example.org/unsubscribe/"
 
@@ -105,6 +108,7 @@ def test_links_lead_to_the_service_if_it_has_said_where_it_is(tmp_path: Path) ->
     url = f"sqlite:///{tmp_path}/inbox.db"
     database = Database.open(url)
     Subscribers(database).put("ana", {"addresses": {"email": "ana@example.org"}})
+    Confirmations(database).confirm("ana")
     Inbox(database).add([match("ana", "p")], "run", 0)
     PublicAddress(database).publish("https://tide.example/")
     postbox = Postbox()
@@ -117,6 +121,27 @@ def test_links_lead_to_the_service_if_it_has_said_where_it_is(tmp_path: Path) ->
     asyncio.run(delivered())
     (letter,) = map(message_from_bytes, postbox.letters)
     assert str(letter["List-Unsubscribe"]).strip().startswith("<https://tide.example/unsubscribe/")
+    database.close()
+
+
+def test_an_address_that_is_not_confirmed_is_asked_about_and_nothing_else(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/inbox.db"
+    database = Database.open(url)
+    Subscribers(database).put("ana", {"addresses": {"email": "ana@example.org"}})
+    Confirmations(database).ask("ana")
+    Inbox(database).add([match("ana", "p")], "run", 0)
+    postbox, base = Postbox(), "https://example.org/unsubscribe/"
+
+    async def delivered() -> str:
+        async with post_office(postbox) as port:
+            options = ["--smtp", f"smtp+plain://127.0.0.1:{port}", "--from", "News <news@example.org>", "--links", base]
+            return (await asyncio.to_thread(tidegate, "deliver", "--database", url, "--once", *options)).stdout
+
+    assert "stopped: 1 notifications decided, 1 sent" in asyncio.run(delivered())
+    (letter,) = map(message_from_bytes, postbox.letters)
+    assert letter["Subject"] == "Do you want letters here?"
+    (link,) = re.findall(r"https://example.org/confirm/(\S+)", letter.get_payload(decode=True).decode())  # type: ignore[union-attr]
+    assert ConfirmLinks("", SigningKeys(database).confirm).claim(link) == Claim("ana", "ana@example.org")
     database.close()
 
 

@@ -19,6 +19,7 @@ from tests.deliver.scenes import DAY, Clock, match, posts
 from tests.survival.process import Process
 from tidegate.deliver.audience import preferences_of
 from tidegate.deliver.clock import SECOND
+from tidegate.deliver.confirming import Confirmations
 from tidegate.deliver.database import Database, UnreachableError
 from tidegate.deliver.deciding import Deciding
 from tidegate.deliver.digesting import Digesting
@@ -50,6 +51,7 @@ def delivery(database: Database, clock: Clock) -> Delivery:
 
 def wanting(delivery: Delivery, name: str = "ana", tags: tuple[str, ...] = (), **preferences: Any) -> None:
     Subscribers(delivery.database, delivery.clock).put(name, {"addresses": {**MAIL, **HOOK}, **preferences}, tags)
+    Confirmations(delivery.database, delivery.clock).confirm(name)
 
 
 def bring(delivery: Delivery, *ids: str, subscriber: str = "ana", **more: Any) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from tests.deliver.scenes import Clock, match, posts, subscriptions
 from tidegate.deliver.database import Database
 from tidegate.deliver.inbox import Added, Counts, Inbox
+from tidegate.deliver.marks import Marks
 from tidegate.deliver.schema import NOTIFICATIONS
 from tidegate.deliver.taking import hold
 
@@ -111,8 +112,14 @@ def test_since_a_time_is_everything_that_could_not_be_seen_then(inbox: Inbox, cl
     assert posts(inbox.since("ana", inbox.cursor_at(begin + 1_000))) == ["1", "2"]
     assert posts(inbox.since("ana", inbox.cursor_at(begin + 9_000))) == ["2"]
     clock.now = begin  # turned back
-    inbox.add([match("ana", "3")], "run", 3)
-    assert posts(inbox.since("ana", inbox.cursor_at(begin + 2_000))) == ["3"]
+    for number in (3, 4):
+        inbox.add([match("ana", str(number))], "run", number)
+    # Batches 2, 3 and 4 are of one time, and who looked then, before the clock was turned back, has seen none of them.
+    assert posts(inbox.since("ana", inbox.cursor_at(begin + 2_000))) == ["2", "3", "4"]
+    assert posts(inbox.since("ana", inbox.cursor_at(begin + 1_999))) == ["1", "2", "3", "4"]
+    clock.now = begin + 3_000
+    inbox.add([match("ana", "5")], "run", 5)
+    assert posts(inbox.since("ana", inbox.cursor_at(begin + 3_000))) == ["5"]
 
 
 def test_a_batch_is_of_the_time_when_its_turn_came(inbox: Inbox, database: Database, clock: Clock) -> None:
@@ -143,6 +150,25 @@ def test_read_on_one_device_is_read_on_all(inbox: Inbox, database: Database) -> 
     assert [found.is_read for found in inbox.since("ana")] == [True] * 5 + [False]
     assert inbox.counts("ana") == Counts(6, 1)
     assert inbox.counts("ben") == Counts(1, 1)
+
+
+def test_marks_are_told_in_the_order_of_their_commits_and_the_last_are_kept(
+    inbox: Inbox, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidegate.deliver.marks.KEPT", 3)
+    inbox.add([match(name, f"p{number}") for number in range(4) for name in ("ana", "ben")], "run", 0)
+    cursors, marks = [each.cursor for each in inbox.since("ana")], Marks(database)
+    before = marks.newest()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda cursor: inbox.mark_read("ana", [cursor]), cursors))
+    assert inbox.mark_read("ana", cursors) == 0
+    assert marks.newest() == before + 4
+    kept = marks.between(before, marks.newest(), {"ana"})
+    assert [mark.number - before for mark in kept] == [2, 3, 4]
+    assert {mark.cursors for mark in kept} < {(cursor,) for cursor in cursors}
+    assert inbox.mark_read("ben", up_to=cursors[-1] + 10) == 4
+    assert marks.between(before, marks.newest(), {"ana"}) == kept[1:]
+    assert [mark.up_to for mark in marks.between(before, marks.newest(), {"ben"})] == [cursors[-1] + 10]
 
 
 def test_nothing_of_others_or_of_the_future_is_marked(inbox: Inbox) -> None:

@@ -230,7 +230,7 @@ def test_a_line_that_says_nothing_is_given_up() -> None:
         frame(["hello", "near", list(BROKERS)]),
         frame(["follow", "A", "t"]),
         frame(["hello", "far", list(BROKERS)]) + frame(["follow", "Z", "t"]),
-        frame(["hello", "far", list(BROKERS)]) + frame(["event", "A", {"topic": 5}]),
+        frame(["challenge", "00" * 32]),
         frame(["hello", "far", list(BROKERS)]) + frame(["dance"]),
         frame(["hello", "far", list(BROKERS)]) + b"\x00\x00\x00\x03{}}",
         b"GET / HTTP/1.1\r\n\r\n",
@@ -245,7 +245,8 @@ def test_who_is_no_twin_is_hung_up_on(said: bytes) -> None:
             async with asyncio.timeout(30):
                 assert (await read_frame(reader))[0] == "hello"
                 assert await reader.read() == b""
-            assert not link.is_up
+            await until(lambda: not link.has_connection, "it is over")
+            assert (link.is_up, link.traffic.refused) == (False, 1)
             writer.close()
 
     asyncio.run(scene())

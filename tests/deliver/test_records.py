@@ -11,7 +11,7 @@ from tidegate.deliver.api_keys import ApiKeys, Holder, key_hash
 from tidegate.deliver.database import Database
 from tidegate.deliver.digest_queue import DigestQueue, Due, Waiting
 from tidegate.deliver.inbox import Inbox
-from tidegate.deliver.outbox import Order, Outbox
+from tidegate.deliver.outbox import Order, Outbox, Share
 from tidegate.deliver.published import PublicAddress
 from tidegate.deliver.rule_table import RuleTable
 from tidegate.deliver.rules import Conditions, Rule, Rules, hybrid_rules
@@ -126,7 +126,7 @@ def test_an_order_is_taken_by_one_sender_and_again_if_that_one_dies(database: Da
     outbox.add([order("7")])
     outbox.add([Order("ana", "webhook", "7", (8,))])
     assert outbox.take(["email"]) == []
-    assert outbox.take(["webhook"], busy=["ana"]) == []
+    assert outbox.take(["webhook"], share=Share(2, {"ana": 2})) == []
     (first,) = outbox.take(["webhook"])
     assert (first.order, first.attempts) == (order("7"), 0)
     assert outbox.take(["webhook"]) == []
@@ -141,6 +141,32 @@ def test_an_order_is_taken_by_one_sender_and_again_if_that_one_dies(database: Da
     assert outbox.take(["webhook"]) == []
     outbox.add([order("7")])
     assert outbox.take(["webhook"]) == []
+
+
+def test_of_a_subscriber_with_a_long_row_a_share_is_taken_and_others_have_their_turn(
+    database: Database, clock: Clock
+) -> None:
+    outbox = Outbox(database, clock)
+    outbox.add([order(str(number)) for number in range(50)])
+    outbox.add([Order("ben", "webhook", "1", (1,)), Order("eve", "webhook", "1", (1,))])
+
+    def taken(under_way: dict[str, int]) -> list[tuple[str, str]]:
+        found = outbox.take(["webhook"], 10, Share(3, under_way))
+        return [(one.order.subscriber, one.order.key) for one in found]
+
+    assert taken({"ana": 1, "zoe": 5}) == [("ana", "0"), ("ana", "1")]
+    assert taken({"ana": 3, "eve": 2}) == [("ben", "1"), ("eve", "1")]
+    assert taken({"ana": 3}) == []
+    assert taken({}) == [("ana", "2"), ("ana", "3"), ("ana", "4")]
+
+
+def test_those_who_take_at_the_same_time_all_find_something(database: Database, clock: Clock) -> None:
+    outbox = Outbox(database, clock)
+    outbox.add([order(str(number)) for number in range(60)])
+    with ThreadPoolExecutor(6) as threads:
+        taken = list(threads.map(lambda _: outbox.take(["webhook"], 10), range(6)))
+    assert [len(some) for some in taken] == [10] * 6
+    assert len({one.lease.number for some in taken for one in some}) == 60
 
 
 def test_a_lease_is_renewed_while_it_lasts_and_over_with_a_report(database: Database, clock: Clock) -> None:

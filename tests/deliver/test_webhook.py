@@ -151,6 +151,20 @@ def test_breakers_take_no_more_room_than_they_are_given() -> None:
     assert [breakers.is_open(host) for host in "abcd"] == [False, True, True, True]
 
 
+def test_what_failed_side_by_side_is_not_held_against_a_host_many_times() -> None:
+    clock = Clock()
+    breakers = Breakers(clock, Patience(failures=2, pause=10 * SECOND, longest=3600 * SECOND))
+    for _ in range(16):
+        assert breakers.wait("a") == 0
+    for _ in range(16):
+        breakers.failed("a")
+    assert breakers.wait("a") == 10 * SECOND
+    clock.now += 10 * SECOND
+    assert breakers.wait("a") == 0
+    breakers.failed("a")
+    assert breakers.wait("a") == 20 * SECOND
+
+
 def test_a_breaker_opens_probes_once_and_closes() -> None:
     clock = Clock()
     breakers = Breakers(clock, Patience(failures=2, pause=10 * SECOND, longest=15 * SECOND))

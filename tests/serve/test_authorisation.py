@@ -14,11 +14,13 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.testclient import WebSocketDenialResponse
 
 from tests.serve.scene import DEVICE, PROBLEM, Scene, bearer
+from tidegate.deliver.confirming import Claim, ConfirmLinks
 from tidegate.deliver.unsubscribing import UnsubscribeLinks, Wish
 from tidegate.serve.app import make_app
 from tidegate.serve.authentication import authenticated, operating
 from tidegate.serve.routes import (
     channels,
+    confirming,
     inbox,
     live,
     operator,
@@ -30,9 +32,9 @@ from tidegate.serve.routes import (
 )
 from tidegate.serve.service import Service
 
-OPEN_TO_ALL = {"/healthz", "/unsubscribe/{token}"}
+OPEN_TO_ALL = {"/healthz", "/unsubscribe/{token}", "/confirm/{token}"}
 """Routes that need no key."""
-_MODULES = (channels, inbox, live, operator, posts, queries, subscribers, subscriptions, unsubscribing)
+_MODULES = (channels, confirming, inbox, live, operator, posts, queries, subscribers, subscriptions, unsubscribing)
 
 
 class Door(NamedTuple):
@@ -149,7 +151,10 @@ def test_every_route_that_is_not_open_to_all_asks_who_asks(door: Door) -> None:
 
 @pytest.mark.parametrize("path", sorted(OPEN_TO_ALL))
 def test_what_is_open_to_all_is(scene: Scene, path: str) -> None:
-    token = UnsubscribeLinks("", scene.service.signing_keys.unsubscribe).link(Wish("ana", "email"))
+    keys = scene.service.signing_keys
+    token = UnsubscribeLinks("", keys.unsubscribe).link(Wish("ana", "email"))
+    if "confirm" in path:
+        token = ConfirmLinks("", keys.confirm).link(Claim("ana", "ana@example.org"))
     assert scene.ask(None, "GET", path.format(token=token)).status_code == 200
 
 

@@ -146,22 +146,38 @@ def test_what_is_read_on_one_device_is_told_to_the_others(stage: Stage) -> None:
     assert (told.data["cursors"], told.data["unread"]) == ([cursor], 1)
 
 
+def test_what_another_process_marks_as_read_is_told_too(stage: Stage) -> None:
+    """As when several services share a database, and the devices of a subscriber."""
+    name, key = stage.newcomer()
+    stage.bring(name, "p1", "p2")
+    with following(stage.server.url, key, last=0) as received:
+        cursor = [next(received), next(received), next(received)][1].id
+        assert cursor is not None
+        assert stage.inbox.mark_read(name, up_to=cursor) == 1
+        assert stage.inbox.mark_read(name, up_to=cursor) == 0
+        assert stage.inbox.mark_read("somebody else", [cursor]) == 0
+        told = next(received)
+        assert (told.kind, told.data) == ("read", {"cursors": [], "up_to": cursor, "unread": 1})
+        stage.bring(name, "p3")
+        assert next(received).kind == "notification", "and nothing twice"
+
+
 def test_fleeting_posts_go_to_followers_at_once_and_the_last_to_who_comes_later(stage: Stage) -> None:
-    _, key = stage.newcomer()
+    name, key = stage.newcomer()
     url = stage.server.url
 
     def post(text: str, topic: str) -> None:
-        body = {"text": text, "topic": topic, "topic_type": "presence"}
+        body = {"text": text, "topic": f"{name}/{topic}", "topic_type": "presence"}
         assert httpx.post(f"{url}/posts", json=body, headers=bearer(key)).status_code == 201
 
-    with following(url, key, topic=["door", "gate"]) as received:
+    with following(url, key, topic=[f"{name}/door", f"{name}/gate"]) as received:
         next(received)
         post("elsewhere", "window")
         post("opened", "door")
         told = next(received)
         assert (told.kind, told.id, told.data["text"]) == ("presence", None, "opened")
     post("closed", "door")
-    with following(url, key, topic=["door"]) as received:
+    with following(url, key, topic=[f"{name}/door"]) as received:
         assert [next(received).kind, next(received).data["text"]] == ["ready", "closed"]
     assert list((stage.server.folder / "posts").glob("*.json")) == []
 

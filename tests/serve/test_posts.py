@@ -52,6 +52,22 @@ def test_nobody_can_put_a_post_in_the_place_of_anothers(scene: Scene, tmp_path: 
     assert scene.ask("ana", "POST", "/dry-run", json={"query": "x"}).status_code == 200
 
 
+def test_of_presence_everybody_tells_its_own_and_an_operator_all(scene: Scene, tmp_path: Path) -> None:
+    """The last event of a topic takes the place of the one before: others would be silenced."""
+
+    def status(who: str, topic: str, kind: str = "presence") -> int:
+        body = [{"text": "x"}, {"text": "away", "topic": topic, "topic_type": kind}]
+        return scene.ask(who, "POST", "/posts", json=body).status_code
+
+    assert [status("ana", topic) for topic in ("ana", "ana/", "ana/phone")] == [201] * 3
+    others = ("ben", "ben/phone", "anabel", "an", "Ana", "/ana", "door", " ana")
+    kept = len(lines_in(tmp_path / "posts"))
+    assert [status("ana", topic) for topic in others] == [403] * len(others)
+    assert len(lines_in(tmp_path / "posts")) == kept, "nothing of what is refused is kept"
+    assert [status("operator", topic) for topic in others] == [201] * len(others)
+    assert status("ana", "door", "discussion") == 201
+
+
 @pytest.mark.parametrize(
     "post",
     [

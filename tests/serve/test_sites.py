@@ -47,14 +47,16 @@ def comes_true(what: Callable[[], bool], seconds: float = 30) -> None:
 
 @pytest.fixture
 def sites(tmp_path: Path) -> Iterator[Sites]:
-    port, brokers = free_port(), ["--broker", "a", "--broker", "b"]
+    port, key = free_port(), tmp_path / "link.key"
+    key.write_text("a key that two sites share\n")
+    common = ["--broker", "a", "--broker", "b", "--link-key-file", str(key)]
     ends = {"here": "--link-at", "there": "--link-to"}
     with ExitStack() as stack:
         for name in ends:
             (tmp_path / name).mkdir()
         here, there = (
             stack.enter_context(
-                ServerProcess(tmp_path / name, further=["--site", name, *brokers, end, f"127.0.0.1:{port}"])
+                ServerProcess(tmp_path / name, further=["--site", name, *common, end, f"127.0.0.1:{port}"])
             )
             for name, end in ends.items()
         )
@@ -63,9 +65,9 @@ def sites(tmp_path: Path) -> Iterator[Sites]:
         yield sites
 
 
-def post(server: ServerProcess, key: str, topic: str, text: str) -> None:
+def post(server: ServerProcess, topic: str, text: str) -> None:
     body = {"text": text, "topic": topic, "topic_type": "presence"}
-    assert httpx.post(f"{server.url}/posts", json=body, headers=bearer(key)).status_code == 201
+    assert httpx.post(f"{server.url}/posts", json=body, headers=bearer(server.operator_key)).status_code == 201
 
 
 def heard(feed: Iterator[Received]) -> str:
@@ -73,27 +75,26 @@ def heard(feed: Iterator[Received]) -> str:
 
 
 def test_a_post_crosses_the_link_once_however_many_follow_it_there(sites: Sites) -> None:
-    writer = sites.here.sign_up("writer")
     readers = [sites.there.sign_up(f"reader{number}") for number in range(READERS)]
     with ExitStack() as stack:
         feeds = [stack.enter_context(following(sites.there.url, key, topic="door")) for key in readers]
         for feed in feeds:
             assert next(feed).kind == "ready"
-        post(sites.there, readers[0], "door", "opened")
+        post(sites.there, "door", "opened")
         assert [heard(feed) for feed in feeds] == ["opened"] * READERS
-        post(sites.here, writer, "door", "closed")
+        post(sites.here, "door", "closed")
         assert [heard(feed) for feed in feeds] == ["closed"] * READERS
         # What nobody follows at the other site stays at home.
-        post(sites.here, writer, "window", "open")
-        post(sites.here, writer, "door", "locked")
+        post(sites.here, "window", "open")
+        post(sites.here, "door", "locked")
         assert [heard(feed) for feed in feeds] == ["locked"] * READERS
         assert sites.crossed(sites.here, "events") == 2
         assert sites.crossed(sites.there, "events") == 0
 
 
 def test_who_comes_later_and_after_a_kill_is_shown_the_last_event_of_the_other_site(sites: Sites) -> None:
-    writer, reader = sites.here.sign_up("writer"), sites.there.sign_up("reader")
-    post(sites.here, writer, "door", "opened")
+    reader = sites.there.sign_up("reader")
+    post(sites.here, "door", "opened")
     with following(sites.there.url, reader, topic="door") as feed:
         assert heard(feed) == "opened"
     sites.there.kill()
@@ -101,7 +102,7 @@ def test_who_comes_later_and_after_a_kill_is_shown_the_last_event_of_the_other_s
     sites.wait_until_linked()
     with following(sites.there.url, reader, topic="door") as feed:
         assert heard(feed) == "opened"
-        post(sites.here, writer, "door", "closed")
+        post(sites.here, "door", "closed")
         assert heard(feed) == "closed"
 
 

@@ -1,8 +1,10 @@
 """Subscriptions through the API: what is acknowledged is in the store, and what is paused is not."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 
 from tests.serve.conftest import GENEROUS, settings_at
 from tests.serve.scene import PROBLEM, Scene
+from tidegate.bench.delivery.server import Server
+from tidegate.deliver.database import Database
 from tidegate.serve.app import make_app
-from tidegate.serve.catalogue import Catalogue
+from tidegate.serve.catalogue import Catalogue, ChangedError
 from tidegate.serve.paused import Paused
 from tidegate.serve.post import Post
 from tidegate.serve.routes import subscriptions
@@ -134,6 +138,34 @@ def test_a_change_does_not_undo_what_was_done_meanwhile(
     assert (found is None, found is not None and found.is_paused) == (meanwhile == "remove", meanwhile == "pause")
 
 
+def test_of_two_services_that_change_a_subscription_at_once_one_is_told_so(tmp_path: Path, postgres: Server) -> None:
+    """Each has a store and a lock of its own; they share a folder and a database."""
+    url = postgres.database()
+    databases = [Database.open(url) for _ in range(2)]
+    catalogues = [Catalogue(Store.open(tmp_path / "store"), database) for database in databases]
+    made = catalogues[0].make({"subscriber": "ana", "query": "storm"})
+    both_know = Barrier(2)
+
+    def changed(number: int) -> str | None:
+        known = catalogues[number].get(made.id)
+        assert known is not None
+        both_know.wait(30)
+        try:
+            return str(catalogues[number].change(known, {**known.row, "query": f"storm {number}"}).row["query"])
+        except ChangedError:
+            return None
+
+    with ThreadPoolExecutor(2) as threads:
+        done = list(threads.map(changed, range(2)))
+    (query,) = (each for each in done if each is not None)
+    for catalogue in catalogues:
+        found = catalogue.get(made.id)
+        assert found is not None
+        assert found.row["query"] == query
+    for database in databases:
+        database.close()
+
+
 def test_what_is_removed_is_gone_though_it_was_resumed_meanwhile(scene: Scene) -> None:
     made, catalogue = scene.subscribe("ana", "storm"), scene.service.catalogue
     found = catalogue.get(made)
@@ -196,12 +228,16 @@ def test_over_broad_subscriptions_are_refused_with_the_estimate(scene: Scene) ->
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:tidegate:problem:over-broad")
     assert answer.json()["estimate"] == pytest.approx(200 * 1440, rel=0.05)
     narrow = scene.ask("ana", "POST", "/subscriptions", json={"query": "storm number7"}).json()
-    assert narrow["expected"] == {
+    expected = narrow["expected"]
+    assert abs(datetime.fromisoformat(expected["since"]) - datetime.now(UTC)) < timedelta(minutes=5)
+    assert expected == {
         "per_day": pytest.approx(1440, rel=0.05),
         "low": pytest.approx(254, rel=0.05),
         "high": pytest.approx(8037, rel=0.05),
         "matched": 1,
         "posts": 200,
+        "stands_for": 200,
+        "since": expected["since"],
         "allowed": 20_000,
     }
     changed = scene.ask("ana", "PATCH", f"/subscriptions/{narrow['subscription']['id']}", json={"query": "storm"})

@@ -37,6 +37,7 @@ def wish(scene: Scene, tags: list[str] | None = None, **preferences: Any) -> Non
     wishes = {"preferences": {"addresses": {"email": "ana@example.org"}, **preferences}, "tags": tags or []}
     answer = scene.ask("ana", "PUT", "/subscribers/ana", json=wishes)
     assert answer.status_code == 200, answer.text
+    scene.ask("operator", "PUT", "/subscribers/ana/email/confirmed")
 
 
 def bring(scene: Scene, batch: int, **posts: str) -> None:

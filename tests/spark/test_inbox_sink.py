@@ -3,23 +3,25 @@
 import pickle
 from collections import defaultdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark.oracle import pairs_of
 from tests.spark.scenes import files, forget_last_batch, run, slices, stormy
 from tidegate.deliver.database import Database
 from tidegate.deliver.inbox import Inbox
 from tidegate.deliver.notification import Notification
+from tidegate.deliver.subscribers import Subscribers
 from tidegate.errors import ConfigError, StoreError
 from tidegate.spark.columns import Shape
 from tidegate.spark.job import usual_checkpoint
 from tidegate.spark.run import Settings, start
-from tidegate.spark.sinks import sink_at
+from tidegate.spark.sinks import HookSink, sink_at
 from tidegate.spark.sources.posts import read_posts
 from tidegate.spark.told import told
 from tidegate.store.store import Store
@@ -59,6 +61,34 @@ def test_a_stream_fills_the_inbox_and_a_replay_leaves_it_as_it_was(
     sink.has = lambda query, batch: False  # type: ignore[method-assign]
     run(read_posts(spark, address), store, sink, checkpoint)
     assert everything(url) == found
+
+
+def test_what_was_pinned_before_a_subscriber_was_removed_does_not_reach_the_next_of_its_name(
+    spark: SparkSession, storms: Store, tmp_path: Path
+) -> None:
+    """The job has pinned its batch and dies; ana leaves, and another ana comes; then the job is started again."""
+    url, checkpoint = f"sqlite:///{tmp_path}/inbox.db", tmp_path / "checkpoint"
+    database = Database.open(url)
+    subscribers = Subscribers(database)
+    subscribers.put("ana")
+    sink = sink_at(f"inbox:{url}")
+    follow = partial(run, read_posts(spark, files(tmp_path / "posts", stormy("1"))), storms)
+    with pytest.raises(StreamingQueryException):
+        follow(HookSink(_die), checkpoint)
+    storms.unsubscribe("storms")
+    assert subscribers.remove("ana", version=storms.version)
+    assert subscribers.make("ana", version=storms.version)
+    storms.subscribe("ana", "storm", id="again")
+    follow(sink, checkpoint)
+    assert everything(url) == []
+    files(tmp_path / "posts", stormy("2"))
+    follow(sink, checkpoint)
+    assert [(one.id, one.reasons) for one in everything(url)] == [("2", ({"subscription": "again"},))]
+    database.close()
+
+
+def _die(matches: DataFrame, batch: int) -> None:
+    raise RuntimeError(f"batch {batch} is not to be written")
 
 
 def test_posts_say_when_they_were_written(spark: SparkSession, storms: Store, tmp_path: Path) -> None:

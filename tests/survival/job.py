@@ -37,9 +37,9 @@ class NotingSink(Sink):
     def has(self, query: str, batch: int) -> bool:
         return self._sink.has(query, batch)
 
-    def write(self, matches: DataFrame, query: str, batch: int) -> None:
+    def write(self, matches: DataFrame, query: str, batch: int, version: int | None = None) -> None:
         note(self._notes, {"batch": batch, **self._store.pin(query, batch)._asdict()})
-        self._sink.write(matches, query, batch)
+        self._sink.write(matches, query, batch, version)
 
 
 def note(path: Path, entry: dict[str, Any]) -> None:

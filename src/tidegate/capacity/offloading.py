@@ -11,7 +11,8 @@ from enum import StrEnum
 import numpy as np
 
 from tidegate.capacity.demand import Demand
-from tidegate.capacity.satisfaction import Selection, b3m, checked_costs, fb3m, selection
+from tidegate.capacity.satisfaction import b3m, fb3m
+from tidegate.capacity.selection import Selection, checked_costs, selection
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError
 

@@ -148,7 +148,8 @@ def deliver(
         str | None, typer.Option("--from", help="Whom letters are from, as in: 'Tidegate <news@example.org>'.")
     ] = None,
     links: Annotated[
-        str | None, typer.Option(help="Where readers of letters unsubscribe: https://HOST/unsubscribe/.")
+        str | None,
+        typer.Option(help="Where readers of letters unsubscribe: https://HOST/unsubscribe/ (and confirm: …/confirm/)."),
     ] = None,
     contact: Annotated[
         str | None, typer.Option(help="Whom push services may ask: mailto:ops@example.org. Else none are sent.")
@@ -229,14 +230,24 @@ def serve(
         list[str] | None, typer.Option(help="A broker that topics live on, by hashing; the same at all sites.")
     ] = None,
     link_at: Annotated[
-        list[str] | None, typer.Option(help="Wait here for another site, on a private network: HOST:PORT; any number.")
+        list[str] | None, typer.Option(help="Wait here for another site: HOST:PORT; any number.")
     ] = None,
     link_to: Annotated[
         list[str] | None, typer.Option(help="Call another site that waits there: HOST:PORT; any number.")
     ] = None,
+    link_key_file: Annotated[
+        Path | None, typer.Option(help="The key that linked sites share; beyond this machine there has to be one.")
+    ] = None,
+    link_certificate: Annotated[
+        Path | None, typer.Option(help="Links are by TLS, and this is what this site shows: certificate and key, PEM.")
+    ] = None,
+    link_authority: Annotated[
+        Path | None, typer.Option(help="Links are by TLS, and these certificates vouch for the other site, PEM.")
+    ] = None,
 ) -> None:
     """Serve the HTTP API: subscriptions, posts, inboxes and live feeds, until it is stopped."""
     from tidegate.cli.serving import run_service
+    from tidegate.serve.link_security import LinkSecurity
     from tidegate.serve.links import Address
     from tidegate.serve.settings import Limits, Settings, SiteSettings
 
@@ -254,6 +265,7 @@ def serve(
             tuple(broker or ("broker",)),
             links_at=tuple(map(Address.parse, link_at or ())),
             links_to=tuple(map(Address.parse, link_to or ())),
+            security=LinkSecurity(link_key_file, link_certificate, link_authority),
         ),
     )
     run_service(Console(), settings, host, port, operator_key_file)

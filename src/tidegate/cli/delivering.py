@@ -20,19 +20,21 @@ from rich.markup import escape
 from tidegate.deliver.addresses import mail_address
 from tidegate.deliver.breaker import Breakers
 from tidegate.deliver.clock import now
+from tidegate.deliver.confirming import ConfirmLinks
 from tidegate.deliver.courier import Courier
 from tidegate.deliver.database import Database
 from tidegate.deliver.deciding import Deciding
 from tidegate.deliver.digesting import Digesting
 from tidegate.deliver.engine import Engine, Tally
 from tidegate.deliver.letter import Sender
-from tidegate.deliver.mail import Mail, MailServer
+from tidegate.deliver.mail import ConfirmationMail, Mail, MailServer
 from tidegate.deliver.outbox import Outbox
 from tidegate.deliver.outward import Outward
 from tidegate.deliver.packing import PackedParcels
 from tidegate.deliver.parcel import Channel
+from tidegate.deliver.planning import CONFIRMATION, SENT
 from tidegate.deliver.public_addresses import networks
-from tidegate.deliver.published import UNSUBSCRIBE, PublicAddress
+from tidegate.deliver.published import CONFIRM, UNSUBSCRIBE, PublicAddress
 from tidegate.deliver.push import WebPush
 from tidegate.deliver.retention import Retention
 from tidegate.deliver.rule_table import RuleTable
@@ -81,7 +83,8 @@ def deliver(console: Console, asked: Delivery) -> None:
         engine, deciding = _engine(asked, database, channels)
         if asked.skip:
             deciding.pass_over()
-        about = f"delivering from {database.name} by {', '.join(channels)}, {_rules_named(asked)}"
+        ways = ", ".join(channel for channel in channels if channel in SENT)
+        about = f"delivering from {database.name} by {ways}, {_rules_named(asked)}"
         console.print(escape(about), soft_wrap=True, highlight=False)
         if asked.store is None:
             console.print("without --store nothing is sent to subscribers that want only some tags", soft_wrap=True)
@@ -133,7 +136,7 @@ def _channels(asked: Delivery, database: Database) -> dict[str, Channel]:
     outward = Outward(allowed=networks(asked.allow))
     channels: dict[str, Channel] = {"webhook": Webhook(outward, Breakers(now), now)}
     if asked.smtp is not None:
-        channels["email"] = _mail(asked, asked.smtp, keys, PublicAddress(database).get())
+        channels |= _mail(asked, asked.smtp, keys, PublicAddress(database).get())
     if asked.contact is not None:
         if not asked.contact.startswith(("mailto:", "https://")):
             raise ConfigError(f"--contact is {asked.contact!r:.80}: give mailto:ADDRESS or an address with https://")
@@ -141,7 +144,7 @@ def _channels(asked: Delivery, database: Database) -> dict[str, Channel]:
     return channels
 
 
-def _mail(asked: Delivery, smtp: str, keys: SigningKeys, service: str | None) -> Mail:
+def _mail(asked: Delivery, smtp: str, keys: SigningKeys, service: str | None) -> dict[str, Channel]:
     links = asked.links or (None if service is None else service + UNSUBSCRIBE)
     if asked.sender is None or links is None:
         raise ConfigError(
@@ -153,7 +156,13 @@ def _mail(asked: Delivery, smtp: str, keys: SigningKeys, service: str | None) ->
         raise ConfigError(f"--links is {links!r:.80}: give an address with https:// that ends with a slash")
     name, address = parseaddr(asked.sender)
     sender = Sender(name or "Tidegate", mail_address("--from", address))
-    return Mail(mail_server(smtp, asked.password), sender, UnsubscribeLinks(links, keys.unsubscribe), now)
+    server = mail_server(smtp, asked.password)
+    # Beside the one for the other: a proxy that passes on this passes on that.
+    confirm = links.removesuffix("/").rpartition("/")[0] + CONFIRM
+    return {
+        "email": Mail(server, sender, UnsubscribeLinks(links, keys.unsubscribe), now),
+        CONFIRMATION: ConfirmationMail(server, sender, ConfirmLinks(confirm, keys.confirm), now),
+    }
 
 
 def _engine(asked: Delivery, database: Database, channels: Mapping[str, Channel]) -> tuple[Engine, Deciding]:

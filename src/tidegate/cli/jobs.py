@@ -87,6 +87,12 @@ def run(
     lon: LonOption = None,
     carry: Annotated[str | None, typer.Option(help="The columns that matches keep, as in: id,text (all).")] = None,
     schema: SchemaOption = None,
+    recent: Annotated[
+        int,
+        typer.Option(
+            min=0, help="So many recent posts are left beside the store, for estimates and dry runs; 0: none."
+        ),
+    ] = 5000,
     metrics_port: MetricsPortOption = 0,
     master: MasterOption = "local[*]",
     conf: ConfOption = None,
@@ -110,6 +116,7 @@ def run(
         shed_beyond=shed_beyond,
         shed_from=shed_from,
         shed_by=running.shedding(shed_by),
+        recent=recent,
     )
     wanted = None if plan is None else Plan.parse(plan)
     job = Job(

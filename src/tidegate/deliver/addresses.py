@@ -47,6 +47,8 @@ class Addresses:
     email: str | None = None
     webhook: str | None = None
     push: tuple[PushAddress, ...] = ()
+    is_confirmed: bool = True
+    """Whether the reader of `email` wants letters there; not given with the addresses, but noted when it is."""
 
     def has(self, channel: str) -> bool:
         """Whether the channel leads anywhere."""

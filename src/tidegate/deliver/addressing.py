@@ -6,6 +6,7 @@ from typing import Any
 
 from tidegate.deliver.addresses import PushAddress
 from tidegate.deliver.outbox import Order
+from tidegate.deliver.planning import CONFIRMATION
 from tidegate.deliver.preferences import Preferences
 
 
@@ -24,6 +25,8 @@ def target(order: Order, preferences: Preferences, secrets: Sequence[str]) -> Ma
 
     `secrets` are what its webhooks are signed with.
     """
+    if order.channel == CONFIRMATION:
+        return {"email": order.device} if _is_to_be_confirmed(order, preferences) else None
     if preferences.lacks(order.channel) is not None or (order.channel == "webhook" and not secrets):
         return None
     addresses = preferences.addresses
@@ -55,6 +58,12 @@ def without(preferences: Mapping[str, Any], channel: str, gone: Mapping[str, Any
 def refusing(preferences: Mapping[str, Any], channel: str) -> dict[str, Any]:
     """Preferences, as JSON, with a channel turned off."""
     return {**preferences, "refuse": sorted({*(preferences.get("refuse") or ()), channel})}
+
+
+def _is_to_be_confirmed(order: Order, preferences: Preferences) -> bool:
+    """Whether the address that a letter is to be sent to is still the one, and still has to be confirmed."""
+    addresses = preferences.addresses
+    return addresses.email == order.device and not addresses.is_confirmed and "email" not in preferences.refuse
 
 
 def _short(endpoint: str) -> str:

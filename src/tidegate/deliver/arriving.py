@@ -4,7 +4,7 @@ Nothing here is done row by row in Python, and nothing knows of a database.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,18 +39,26 @@ class Arriving:
         return max(len(self.notifications), len(self.history))
 
 
-def arriving(rows: "pa.Table | Iterable[Mapping[str, Any]]", now: int) -> Arriving:
+def arriving(
+    rows: "pa.Table | Iterable[Mapping[str, Any]]",
+    now: int,
+    has_left: Callable[[pa.Table], pa.ChunkedArray] | None = None,
+) -> Arriving:
     """Arrange matches, one to a row, for the inbox; raise `ConfigError` for columns that are missing or empty.
 
     `id` and `post` are the id and the JSON of a post. `subscription` is the reason, with `window` and `rank` if a
     ranked feed is one. `at` is when the post was written (a time or microseconds; `now` where it is not known).
     `topic` and `topic_type` say what it is about: without a topic, the subscription. A topic that is named has a
-    history, to which a row without a subscriber adds, and nothing else. `offloaded` are matches that are not to be told
-    in real time; a notification is, unless all of its matches are such.
+    history, to which a row without a subscriber adds, and nothing else; as does one whose subscriber `has_left`.
+    `offloaded` are matches that are not to be told in real time; a notification is, unless all of its matches are such.
     """
     table = rows if isinstance(rows, pa.Table) else _table(rows)
     _check(table)
     columns = _columns(table, now)
+    if has_left is not None:
+        nobody = pa.scalar(None, pa.large_string())
+        subscriber = pc.if_else(pc.fill_null(has_left(columns), False), nobody, columns["subscriber"])
+        columns = columns.set_column(columns.column_names.index("subscriber"), "subscriber", subscriber)
     told = columns.filter(pc.is_valid(columns["subscriber"]))
     told = told.append_column("reason", _reasons(told))
     topics = columns.filter(columns["named"]).select(["topic", "post", "topic_type", "at"])

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from sqlalchemy import Connection, select, true
@@ -93,4 +93,12 @@ def stored_preferences(connection: Connection, names: Collection[str], *, hold: 
     if hold:
         query = query.with_for_update(read=True, key_share=True)
     rows = connection.execute(query)
-    return {row.name: preferences_of(row.name, row.preferences, row.tags) for row in rows}
+    return {row.name: _with_confirmed(preferences_of(row.name, row.preferences, row.tags), row) for row in rows}
+
+
+def _with_confirmed(preferences: Preferences, row: Any) -> Preferences:
+    """What was read of a row, without letters to an address that nobody has confirmed."""
+    addresses = preferences.addresses
+    if addresses.email is None or addresses.email == row.confirmed:
+        return preferences
+    return replace(preferences, addresses=replace(addresses, is_confirmed=False))

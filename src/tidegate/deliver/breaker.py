@@ -10,6 +10,8 @@ class _Circuit:
     failures: int = 0
     pause: int = 0
     open_until: int = 0
+    is_tried: bool = False
+    """Whether a request is out to see if the host is well again."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Breakers:
             return left
         # Closed again behind the one that goes out, which may never come back to report.
         circuit.open_until = self._clock() + circuit.pause
+        circuit.is_tried = True
         return 0
 
     def succeeded(self, host: str) -> None:
@@ -52,6 +55,9 @@ class Breakers:
         if len(self._circuits) >= self._most:
             del self._circuits[next(iter(self._circuits))]
         self._circuits[host] = circuit
+        if circuit.open_until > self._clock() and not circuit.is_tried:
+            return  # it was under way already when the others failed: together they are one failure more, not many
+        circuit.is_tried = False
         circuit.failures += 1
         beyond = min(circuit.failures - self._patience.failures, 32)
         if beyond >= 0:

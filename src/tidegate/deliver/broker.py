@@ -1,6 +1,7 @@
 """A broker: which aggregators of its site, and which other sites, want a topic; and the last event of presence topics.
 
-Nothing else is kept: this is the path of real time, best effort. What must not be lost is in the inbox.
+Nothing else is kept: this is the path of real time, best effort. What must not be lost is in the inbox. Whoever wants
+to keep the last events elsewhere, too, asks for `news`.
 """
 
 import json
@@ -12,6 +13,10 @@ from tidegate.deliver.event import PRESENCE, Event
 
 MOST_KEPT = 1_000_000
 """Topics of presence, of which the last event is kept."""
+
+
+MOST_FOLLOWED = 1_000_000
+"""Topics that another site may want of a broker."""
 
 
 class Downstream(Protocol):
@@ -44,6 +49,7 @@ class Broker:
         self._local: dict[str, dict[Downstream, None]] = {}
         self._afar: dict[Wire, set[str]] = {}
         self._last: OrderedDict[str, Event] = OrderedDict()
+        self._news: dict[str, Event] = {}
 
     @property
     def topics(self) -> Iterable[str]:
@@ -85,11 +91,17 @@ class Broker:
         """There is that way no longer."""
         self._afar.pop(wire, None)
 
-    def twin_follows(self, wire: Wire, topic: str) -> None:
-        """The twin wants a topic; of presence it is given the last event, which it may have missed."""
+    def twin_follows(self, wire: Wire, topic: str) -> bool:
+        """The twin wants a topic; of presence it is given the last event, which it may have missed.
+
+        False if it wants more than any site would, and does not get it.
+        """
+        if len(self._afar[wire]) >= MOST_FOLLOWED and topic not in self._afar[wire]:
+            return False
         self._afar[wire].add(topic)
         if topic in self._last:
             wire.forward(self.name, self._last[topic])
+        return True
 
     def twin_unfollows(self, wire: Wire, topic: str) -> None:
         """The twin wants a topic no longer."""
@@ -98,6 +110,22 @@ class Broker:
     def twin_published(self, event: Event) -> None:
         """An event from the twin: for this site only, since every two sites have a link of their own."""
         self._deliver(event)
+
+    def news(self) -> list[Event]:
+        """The last events of topics that have another one since this was asked."""
+        news, self._news = list(self._news.values()), {}
+        return news
+
+    def restore(self, event: Event) -> None:
+        """Know an event again that was the last of its topic, unless there is a later one."""
+        if self._keep(event):
+            self._news.pop(event.topic, None)
+
+    def forget(self, owner: str) -> None:
+        """Know no more of the topics of a subscriber: the one called so, and those that begin with that and a slash."""
+        for topic in [topic for topic in self._last if topic == owner or topic.startswith(f"{owner}/")]:
+            del self._last[topic]
+            self._news.pop(topic, None)
 
     def _deliver(self, event: Event) -> bool:
         """False if it is of presence, and no news."""
@@ -111,10 +139,11 @@ class Broker:
         last = self._last.get(event.topic)
         if last is not None and _order(event) <= _order(last):
             return False
-        self._last[event.topic] = event
+        self._last[event.topic] = self._news[event.topic] = event
         self._last.move_to_end(event.topic)
         if len(self._last) > self._most_kept:
-            self._last.popitem(last=False)
+            forgotten, _ = self._last.popitem(last=False)
+            self._news.pop(forgotten, None)
         return True
 
 

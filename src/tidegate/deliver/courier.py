@@ -5,14 +5,18 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from tidegate.deliver.backoff import Backoff
 from tidegate.deliver.clock import Clock
 from tidegate.deliver.database import UnreachableError
+from tidegate.deliver.outbox import Share
 from tidegate.deliver.parcel import Channel, Outcome, Parcel, Result
 
 _LOG = logging.getLogger(__name__)
+
+_SEVERAL: Final = 8
+_MOMENT_S: Final = 0.1
 
 
 class Parcels(Protocol):
@@ -21,8 +25,8 @@ class Parcels(Protocol):
     lease_s: float
     """How long a parcel is its taker's, unless that renews it."""
 
-    def take(self, limit: int, busy: Collection[str]) -> Sequence[Parcel]:
-        """Parcels whose time has come, the longest due first; not those that someone else has taken, or of the busy."""
+    def take(self, limit: int, share: Share) -> Sequence[Parcel]:
+        """Parcels whose time has come, the longest due first; not those that someone else has, or beyond a share."""
 
     def renew(self, parcels: Collection[Parcel]) -> None:
         """Keep parcels for longer: they are still being sent."""
@@ -37,57 +41,92 @@ class Parcels(Protocol):
         """It will not arrive; if `is_gone`, the address should be forgotten too."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Courier:
-    """Sends by channels of these names; `draw` gives random numbers in [0, 1)."""
+    """Sends by channels of these names, many parcels side by side; `draw` gives random numbers in [0, 1).
+
+    Each is on its own: whatever takes its time holds up nothing but itself. In what order parcels arrive is not said.
+    """
 
     parcels: Parcels
     channels: Mapping[str, Channel]
     clock: Clock
     draw: Callable[[], float]
     backoff: Backoff = field(default_factory=Backoff)
-    at_once: int = 16
-    share: int = 32
-    """While so many parcels of a subscriber are under way, no more of them are taken: it may be that its receiver takes
-    its time, and others wait."""
-    _under_way: Counter[str] = field(default_factory=Counter)
+    at_once: int = 64
+    """Parcels under way at the same time."""
+    share: int = 16
+    """Of one subscriber: its receiver may take its time, and others have their turn."""
+    _under_way: dict[asyncio.Task[Result], Parcel] = field(default_factory=dict)
+    _sending: list[Parcel] = field(default_factory=list)
+    """Those of which nothing has come yet."""
+    _renewed: float = 0.0
+    """When all of these last were, or the first of them was taken, by the clock of the event loop."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is under way."""
+        return bool(self._under_way)
 
     async def round(self) -> Counter[Result]:
-        """Send what is due, at most `at_once` parcels, side by side; return what became of how many.
+        """Take what is due, as far as there is room, and return what came of parcels within a moment.
 
         `LATER` are those that will be tried again, `FAILED` and `GONE` those that will not. What is sent while the
         outcome cannot be noted is sent again.
         """
-        busy = [name for name, count in self._under_way.items() if count >= self.share]
-        parcels = await asyncio.to_thread(self.parcels.take, self.at_once, busy)
-        self._under_way.update(parcel.subscriber for parcel in parcels)
-        under_way = {parcel.id: parcel for parcel in parcels}
-        renewing = asyncio.create_task(self._renew(under_way))
-        try:
-            # One that cannot be noted must not leave the others to themselves.
-            done = await asyncio.gather(*(self._deliver(one, under_way) for one in parcels), return_exceptions=True)
-        finally:
-            renewing.cancel()
-            self._under_way.subtract(parcel.subscriber for parcel in parcels)
-            for name in {parcel.subscriber for parcel in parcels if not self._under_way[parcel.subscriber]}:
-                del self._under_way[name]
-        for one in done:
-            if isinstance(one, BaseException):
-                raise one
-        return Counter(one for one in done if isinstance(one, Result))
+        room = self.at_once - len(self._under_way)
+        if room:
+            share = Share(self.share, Counter(parcel.subscriber for parcel in self._under_way.values()))
+            if not self._sending:
+                self._renewed = asyncio.get_running_loop().time()
+            for parcel in await asyncio.to_thread(self.parcels.take, room, share):
+                task = asyncio.create_task(self._deliver(parcel))
+                self._under_way[task] = parcel
+                self._sending.append(parcel)
+        return await self._ended()
 
-    async def _deliver(self, parcel: Parcel, under_way: dict[str, Parcel]) -> Result:
-        outcome = await self._attempt(parcel)
-        del under_way[parcel.id]
+    async def finish(self) -> Counter[Result]:
+        """Take no more, and wait for what is under way; return what came of it."""
+        total: Counter[Result] = Counter()
+        while self._under_way:
+            try:
+                total += await self._ended()
+            except UnreachableError as error:
+                _LOG.warning("a parcel may be sent twice: %s", error)
+        return total
+
+    async def _ended(self) -> Counter[Result]:
+        """What has come of some: several at a time, since to take the next ones has its price, and soon."""
+        await self._renew()
+        loop = asyncio.get_running_loop()
+        until = loop.time() + min(_MOMENT_S, self.parcels.lease_s / 6)
+        enough = len(self._under_way) - min(_SEVERAL, len(self._under_way))
+        left = set(self._under_way)
+        while len(left) > enough and (seconds := until - loop.time()) > 0:
+            _, left = await asyncio.wait(left, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        done = [task for task in self._under_way if task.done()]
+        for task in done:
+            del self._under_way[task]
+        # One that cannot be noted must not leave the others to themselves: they are waited for, and it is told.
+        return Counter(task.result() for task in done)
+
+    async def _deliver(self, parcel: Parcel) -> Result:
+        try:
+            outcome = await self._attempt(parcel)
+        finally:
+            self._sending.remove(parcel)
         return await asyncio.to_thread(self._note, parcel, outcome)
 
-    async def _renew(self, under_way: Mapping[str, Parcel]) -> None:
-        while under_way:
-            await asyncio.sleep(self.parcels.lease_s / 3)
-            try:
-                await asyncio.to_thread(self.parcels.renew, list(under_way.values()))
-            except UnreachableError as error:
-                _LOG.warning("%d parcels under way may be sent twice: %s", len(under_way), error)
+    async def _renew(self) -> None:
+        """Keep what is being sent, in time."""
+        moment = asyncio.get_running_loop().time()
+        if not self._sending or moment < self._renewed + self.parcels.lease_s / 3:
+            return
+        try:
+            await asyncio.to_thread(self.parcels.renew, tuple(self._sending))
+        except UnreachableError as error:
+            _LOG.warning("%d parcels under way may be sent twice: %s", len(self._sending), error)
+        self._renewed = moment
 
     async def _attempt(self, parcel: Parcel) -> Outcome:
         channel = self.channels.get(parcel.channel)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, Insert, Table, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, Insert, Table, create_engine, event, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
@@ -19,6 +19,8 @@ CONNECTIONS: Final = 16
 
 _ALLOWED: Final = "write sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE"
 _WRITES: Final = "tidegate_writes"
+# "tide", as a number: whom the advisory locks of two numbers are for.
+_ALONE: Final = 0x74696465
 # A writer in another process holds SQLite's lock for one batch, or a checkpoint of its log.
 _PATIENCE_S: Final = 60
 # What SQLite says of a file that is not its own, or no longer.
@@ -83,6 +85,19 @@ class Database:
             connection.execution_options(**{_WRITES: True}, preserve_rowcount=True)
             with connection.begin():
                 yield connection
+
+    @contextmanager
+    def alone_with(self, name: str) -> Iterator[None]:
+        """Keep others from being alone with what is called so, in whatever process, as long as the block runs.
+
+        On PostgreSQL: a file of SQLite's has one service, which sees to that itself.
+        """
+        if not self.is_postgres:
+            yield
+            return
+        with self.writing() as connection:
+            connection.execute(select(func.pg_advisory_xact_lock(_ALONE, func.hashtext(name))))
+            yield
 
     def insert(self, table: Table) -> Any:
         """An INSERT that has `on_conflict_do_nothing` and `on_conflict_do_update`, which both databases spell alike."""

@@ -63,7 +63,7 @@ class Deciding:
         is decided, nobody else can write to an SQLite database.
         """
         self._database, self._rules, self._clock, self._known = database, rules, clock, known
-        self._channels, self._at_once = frozenset(channels), at_once
+        self._channels, self._at_once = frozenset(channels).intersection(SENT), at_once
         self._outbox, self._digests = Outbox(database, clock), DigestQueue(database)
 
     def round(self) -> Decided:

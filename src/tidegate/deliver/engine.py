@@ -6,12 +6,12 @@ processes.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
 
 from tidegate.deliver.courier import Courier
 from tidegate.deliver.database import UnreachableError
@@ -21,9 +21,6 @@ from tidegate.deliver.parcel import Result
 from tidegate.deliver.upkeep import Upkeep
 
 _LOG = logging.getLogger(__name__)
-
-_SENDERS: Final = 4
-"""Rounds of the courier side by side: a receiver that takes its time holds up one of them."""
 
 
 @dataclass
@@ -61,11 +58,12 @@ class Engine:
     async def run(self, stop: asyncio.Event) -> None:
         """Go on until stopped; what is being sent then is still sent. A database that is away is waited for."""
         # Letters are sent by threads, which must not keep the loops from theirs.
-        threads = _SENDERS * self.courier.at_once + 8
+        threads = self.courier.at_once + 8
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "deliver"))
         tidy_up = partial(self._tidy_up, lambda: not stop.is_set())
-        steps: list[Callable[[], Awaitable[bool]]] = [self._decide, self._digest, *[self._send] * _SENDERS, tidy_up]
+        steps: list[Callable[[], Awaitable[bool]]] = [self._decide, self._digest, self._send, tidy_up]
         ends = await asyncio.gather(*(self._loop(step, stop) for step in steps), return_exceptions=True)
+        self._count(await self.courier.finish())
         for end in ends:
             if end is not None:
                 raise end
@@ -107,7 +105,10 @@ class Engine:
 
     async def _send(self) -> bool:
         done = await self.courier.round()
+        self._count(done)
+        return self.courier.is_busy or bool(done)
+
+    def _count(self, done: Counter[Result]) -> None:
         self.tally.sent += done[Result.SENT]
         self.tally.postponed += done[Result.LATER]
         self.tally.given_up += done[Result.FAILED] + done[Result.GONE]
-        return done.total() > 0

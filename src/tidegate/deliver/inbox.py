@@ -7,7 +7,9 @@ second write for each subscriber of each batch, and would order nothing between 
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,6 +18,8 @@ from sqlalchemy import Connection, Select, and_, func, or_, select
 from tidegate.deliver.arriving import arriving
 from tidegate.deliver.clock import Clock, now
 from tidegate.deliver.database import Database
+from tidegate.deliver.departed import Departed, StaleError, read_departed
+from tidegate.deliver.marks import note_mark
 from tidegate.deliver.notification import Entry, Notification, entry_of, notification_of
 from tidegate.deliver.schema import BATCHES, HISTORY, NOTIFICATIONS, POSTS, PROGRESS, READ_SINGLY, READ_UP_TO
 from tidegate.deliver.taking import WRITTEN, is_taken, take
@@ -51,19 +55,32 @@ class Inbox:
     def __init__(self, database: Database, clock: Clock = now) -> None:
         """Use a database; `clock` says when a batch is taken."""
         self._database, self._clock = database, clock
+        self._departed = Departed()
 
-    def add(self, notifications: pa.Table | Iterable[Mapping[str, Any]], run: str, batch: int) -> Added:
+    def add(
+        self,
+        notifications: pa.Table | Iterable[Mapping[str, Any]],
+        run: str,
+        batch: int,
+        version: int | None = None,
+    ) -> Added:
         """Take the matches of a batch, all or none; a batch of a run that was taken before changes nothing.
 
         See `arriving` for the columns. Several matches of a subscriber and a post are one notification, also if they
-        come in several batches.
+        come in several batches. `version` is that of the store they were matched against: of who was removed since then
+        nothing is taken.
         """
-        brought = arriving(notifications, self._clock())
-        if not brought.posts.num_rows:
-            return Added()
-        with self._database.writing() as connection:
-            taken = take(self._database, connection, brought, run, batch, self._clock)
-        return Added() if taken is None else Added(*taken)
+        rows = notifications if isinstance(notifications, pa.Table) else list(notifications)
+        while True:
+            with self._database.reading() as connection:
+                self._departed = departed = read_departed(connection, self._departed)
+            has_left = partial(departed.has_left, version=version) if departed.versions else None
+            brought = arriving(rows, self._clock(), has_left)
+            if not brought.posts.num_rows:
+                return Added()
+            with suppress(StaleError), self._database.writing() as connection:
+                taken = take(self._database, connection, brought, departed, run, batch, self._clock)
+                return Added() if taken is None else Added(*taken)
 
     def has(self, run: str, batch: int) -> bool:
         """Whether a batch was taken."""
@@ -111,12 +128,13 @@ class Inbox:
             return [entry_of(row) for row in connection.execute(query.limit(limit))]
 
     def cursor_at(self, moment: int) -> int:
-        """A cursor after which is everything that could not be seen yet at a moment, and at most one batch besides.
+        """A cursor after which is everything that could not be seen yet at a moment, and a little besides.
 
-        That batch was being written then. Who has seen it tells by the cursors.
+        That is the batch that was being written then. Where several have one time, as while a clock that was turned
+        back is waited for, it is all of these. Who has seen them tells by the cursors.
         """
         earlier = select(BATCHES.c.first).where(BATCHES.c.added <= moment)
-        last = earlier.order_by(BATCHES.c.added.desc(), BATCHES.c.first.desc()).limit(1)
+        last = earlier.order_by(BATCHES.c.added.desc(), BATCHES.c.first).limit(1)
         with self._database.reading() as connection:
             first = connection.execute(last).scalar()
         return 0 if first is None else first - 1
@@ -143,6 +161,8 @@ class Inbox:
             wanted = sorted(set(cursors))
             for begin in range(0, len(wanted), _AT_ONCE):
                 marked += self._read_singly(connection, subscriber, wanted[begin : begin + _AT_ONCE])
+            if marked:
+                note_mark(connection, subscriber, wanted, up_to, self._clock())
         return marked
 
     def _read_up_to(self, connection: Connection, subscriber: str, up_to: int) -> int:

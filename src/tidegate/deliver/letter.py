@@ -50,19 +50,42 @@ def letter(
     now: datetime,
 ) -> EmailMessage:
     """Compose it. The same id gives the same Message-ID, by which a letter sent twice is known."""
-    message = EmailMessage(policy=_POLICY)
-    domain = sender.address.rpartition("@")[2]
-    message["From"] = Address(sender.name, addr_spec=sender.address)
-    message["To"] = Address(addr_spec=recipient)
-    message["Subject"] = subject(notifications)
-    message["Date"] = now
-    message["Message-ID"] = f"<{sha256(id.encode()).hexdigest()[:32]}@{domain}>"
-    message["Auto-Submitted"] = "auto-generated"
+    message = _headed(id, sender, recipient, subject(notifications), now)
     # RFC 8058: both headers, and a link over https that is posted to.
     message["List-Unsubscribe"] = f"<{unsubscribe}>"
     message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message.set_content(_as_text(notifications, unsubscribe))
     message.add_alternative(_as_html(notifications, unsubscribe), subtype="html")
+    return message
+
+
+def confirmation(
+    id: str,  # noqa: A002
+    sender: Sender,
+    recipient: str,
+    subscriber: str,
+    link: str,
+    now: datetime,
+) -> EmailMessage:
+    """Compose the letter that asks whether its reader is the subscriber, in plain text: nobody has asked for it yet."""
+    message = _headed(id, sender, recipient, "Do you want letters here?", now)
+    message.set_content(
+        f"Somebody who is called {subscriber} here has asked for letters to {recipient}.\n\n"
+        f"If that was you, follow this link within three days:\n{link}\n\n"
+        "If it was not, do nothing: no letters will come.\n"
+    )
+    return message
+
+
+def _headed(id: str, sender: Sender, recipient: str, about: str, now: datetime) -> EmailMessage:  # noqa: A002
+    message = EmailMessage(policy=_POLICY)
+    domain = sender.address.rpartition("@")[2]
+    message["From"] = Address(sender.name, addr_spec=sender.address)
+    message["To"] = Address(addr_spec=recipient)
+    message["Subject"] = about
+    message["Date"] = now
+    message["Message-ID"] = f"<{sha256(id.encode()).hexdigest()[:32]}@{domain}>"
+    message["Auto-Submitted"] = "auto-generated"
     return message
 
 

@@ -1,11 +1,13 @@
 """The link between two sites: one TCP connection on which twins tell each other what they want, and what was published.
 
 Best effort: what is published while it is down does not cross. When it is up again twins tell anew what they want, and
-are given the last event of presence topics. Meant for a private network: there is neither encryption nor a password.
+are given the last event of presence topics. With a key, nobody else is listened to; without one, whoever can connect is
+believed to be the other site.
 """
 
 import asyncio
 import logging
+import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -14,32 +16,47 @@ from typing import Any
 
 from tidegate.deliver.backoff import Backoff
 from tidegate.deliver.event import Event
-from tidegate.deliver.frames import FrameError, frame, read_frame
+from tidegate.deliver.frames import FrameError, written
+from tidegate.deliver.line import Line, opened
 from tidegate.deliver.site import Site
-from tidegate.errors import TidegateError
+from tidegate.errors import ConfigError, TidegateError
 
 _LOG = logging.getLogger(__name__)
 _BEAT_S = 5.0
 _MOST_WAITING = 10_000
+# Connections on which nobody has shown a key yet.
+_MOST_OPENING = 16
+_LONGEST_TOPIC = 1000
 
 
 @dataclass
 class Traffic:
-    """What has crossed from this side, all connections together; `dropped` events did not."""
+    """What has crossed from this side, all connections together; `dropped` events did not.
+
+    `refused` counts what came from the other side and was not heeded: connections without the key, messages and events
+    that mean nothing.
+    """
 
     frames: int = 0
     bytes: int = 0
     events: int = 0
     dropped: int = 0
     connections: int = 0
+    refused: int = 0
 
 
 class Link:
     """This side's end, for one pair of sites; outlives connections. It is a `Wire` to brokers while one is up."""
 
-    def __init__(self, site: Site, *, beat_s: float = _BEAT_S, most_waiting: int = _MOST_WAITING) -> None:
-        """A peer that is silent for three beats is believed gone. So many events may wait for a slow line."""
-        self.site = site
+    def __init__(
+        self, site: Site, key: bytes | None = None, *, beat_s: float = _BEAT_S, most_waiting: int = _MOST_WAITING
+    ) -> None:
+        """Share a key with the other site, if one is given.
+
+        A peer that is silent for three beats is believed gone. So many events may wait for a slow line.
+        """
+        self.site, self._key = site, key
+        self._opening: set[asyncio.Task[None]] = set()
         self.traffic = Traffic()
         self.peer: str | None = None
         self._beat_s = beat_s
@@ -77,13 +94,20 @@ class Link:
             self.traffic.dropped += 1
             _LOG.warning("an event of %s does not cross: %s", event.topic, error)
 
-    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection until it ends; another one that was up is ended first, so that nothing arrives twice."""
-        while self.has_connection:  # another one may have come while we waited
-            await self.hang_up()
-        self._up = serving = asyncio.create_task(self._serve(reader, writer))
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Serve one connection until it ends; another one that was up is ended first, so that nothing arrives twice.
+
+        Who does not show the key ends nothing but its own: false, then.
+        """
         try:
+            line = await self._opened(reader, writer)
+            if line is None:
+                return False
+            while self.has_connection:  # another one may have come while we waited
+                await self.hang_up()
+            self._up = serving = asyncio.create_task(self._serve(line))
             await asyncio.gather(serving, return_exceptions=True)
+            return True
         finally:
             writer.close()  # here, since a task that is cancelled before it begins closes nothing
 
@@ -93,18 +117,44 @@ class Link:
             self._up.cancel()
             await asyncio.gather(self._up, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def close(self) -> None:
+        """End the connection, and those on which nobody has shown a key yet."""
+        opening = tuple(self._opening)
+        for task in opening:
+            task.cancel()
+        await asyncio.gather(*opening, return_exceptions=True)
+        await self.hang_up()
+
+    async def _opened(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Line | None:
+        """The line to who has the key, if there is one; None if it is not shown in time."""
+        task = asyncio.current_task()
+        assert task is not None
+        try:
+            if len(self._opening) >= _MOST_OPENING:
+                raise FrameError(f"{_MOST_OPENING} others have yet to show the key")
+            self._opening.add(task)
+            async with asyncio.timeout(3 * self._beat_s):
+                return await opened(reader, writer, self._key)
+        except (OSError, asyncio.IncompleteReadError, TimeoutError, FrameError) as error:
+            self.traffic.refused += 1
+            _LOG.warning("the link of %s refuses a connection: %s", self.site.name, error or "nothing is heard")
+            return None
+        finally:
+            self._opening.discard(task)
+
+    async def _serve(self, line: Line) -> None:
         self.traffic.connections += 1
         # All that is said from here on waits behind the greeting, in its order.
         self._put(["hello", self.site.name, list(self.site.ring.brokers)])
         self.site.connect(self)
         try:
             async with asyncio.TaskGroup() as both:
-                both.create_task(self._write(writer))
-                both.create_task(self._read(reader))
+                both.create_task(self._write(line))
+                both.create_task(self._read(line))
         except* (OSError, asyncio.IncompleteReadError, TimeoutError) as errors:
             _LOG.info("the link of %s to %s is down: %r", self.site.name, self.peer, errors.exceptions[0])
         except* TidegateError as errors:
+            self.traffic.refused += 1
             _LOG.warning("the link of %s to %s is ended: %s", self.site.name, self.peer, errors.exceptions[0])
         finally:
             self.peer = None
@@ -112,26 +162,24 @@ class Link:
             self.traffic.dropped += sum(kind == "event" for kind, _ in self._waiting)
             self._waiting.clear()
 
-    async def _write(self, writer: asyncio.StreamWriter) -> None:
+    async def _write(self, line: Line) -> None:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._beat_s):
                     await self._news.wait()
             if not self._waiting:
                 self._put(["beat"])
-            frames = tuple(self._waiting)
+            messages = tuple(self._waiting)
             self._waiting.clear()
             self._news.clear()
-            self.traffic.frames += len(frames)
-            self.traffic.bytes += sum(len(written) for _, written in frames)
-            self.traffic.events += sum(kind == "event" for kind, _ in frames)
-            writer.writelines(written for _, written in frames)
-            await writer.drain()
+            self.traffic.frames += len(messages)
+            self.traffic.events += sum(kind == "event" for kind, _ in messages)
+            self.traffic.bytes += await line.say(body for _, body in messages)
 
-    async def _read(self, reader: asyncio.StreamReader) -> None:
+    async def _read(self, line: Line) -> None:
         while True:
             async with asyncio.timeout(3 * self._beat_s):
-                message = await read_frame(reader)
+                message = await line.hear()
             self._understand(message)
 
     def _understand(self, message: list[Any]) -> None:
@@ -146,44 +194,63 @@ class Link:
             case ["beat"]:
                 pass
             case ["follow", str() as broker, str() as topic] if self._knows(broker):
-                self.site.brokers[broker].twin_follows(self, topic)
+                if len(topic) > _LONGEST_TOPIC or not self.site.brokers[broker].twin_follows(self, topic):
+                    self.traffic.refused += 1
             case ["unfollow", str() as broker, str() as topic] if self._knows(broker):
                 self.site.brokers[broker].twin_unfollows(self, topic)
             case ["event", str() as broker, event] if self._knows(broker):
-                self.site.brokers[broker].twin_published(Event.from_json("event", event))
+                self._publish(broker, event)
+            case ["challenge", *_]:
+                raise FrameError("the other site asks for a key: give both the same one")
             case _:
                 raise FrameError(f"a message that means nothing: {message!r:.200}")
+
+    def _publish(self, broker: str, event: object) -> None:
+        """Deliver what the twin has said; should it be no event, others that it says may be."""
+        try:
+            self.site.brokers[broker].twin_published(Event.from_json("event", event))
+        except ConfigError as error:
+            self.traffic.refused += 1
+            _LOG.warning("the link of %s to %s brings no event: %s", self.site.name, self.peer, error)
 
     def _knows(self, broker: str) -> bool:
         return self.is_up and broker in self.site.brokers
 
     def _put(self, message: list[Any]) -> None:
-        self._waiting.append((message[0], frame(message)))
+        self._waiting.append((message[0], written(message)))
         self._news.set()
 
 
 @asynccontextmanager
-async def listening(link: Link, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[int]:
+async def listening(
+    link: Link, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[int]:
     """Wait for the other site, on the port that is given; the newest connection counts."""
-    server = await asyncio.start_server(link.carry, host, port)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.CancelledError):  # of `close`: this is all that the task does
+            await link.carry(reader, writer)
+
+    server = await asyncio.start_server(answer, host, port, ssl=tls)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        await link.hang_up()
+        await link.close()
 
 
-async def keep_dialling(link: Link, host: str, port: int, draw: Callable[[], float]) -> None:
+async def keep_dialling(
+    link: Link, host: str, port: int, draw: Callable[[], float], tls: ssl.SSLContext | None = None
+) -> None:
     """Connect to the other site, and again whenever that ends, until cancelled; `draw` is as for `Backoff`."""
     backoff = Backoff(first=100_000, factor=2, longest=10_000_000, attempts=1 << 62)
     failures = 0
     while True:
         try:
-            reader, writer = await asyncio.open_connection(host, port)
+            reader, writer = await asyncio.open_connection(host, port, ssl=tls)
         except OSError as error:
             _LOG.info("site %s cannot reach %s:%d: %s", link.site.name, host, port, error)
             failures += 1
         else:
-            await link.carry(reader, writer)
-            failures = 1
+            failures = 1 if await link.carry(reader, writer) else failures + 1
         await asyncio.sleep((backoff.wait(failures, draw()) or 0) / 1e6)

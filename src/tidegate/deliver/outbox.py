@@ -5,12 +5,13 @@ meantime gets nothing.
 """
 
 import json
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-from sqlalchemy import Connection, literal, select, true, tuple_
+from sqlalchemy import Connection, Select, literal, select, true, tuple_
 
 from tidegate.deliver.bulk import POSITION, staged
 from tidegate.deliver.clock import SECOND, Clock, now
@@ -18,6 +19,7 @@ from tidegate.deliver.database import Database
 from tidegate.deliver.schema import OUTBOX
 
 _LEASE_S: Final = 60.0
+_LOOKED_THROUGH: Final = 4
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,28 @@ class Taken:
     attempts: int
 
 
+@dataclass(frozen=True)
+class Share:
+    """How many orders of one subscriber may be under way at once, and how many are: others are to have their turn."""
+
+    most: int
+    under_way: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def busy(self) -> list[str]:
+        """Of whom no more are to be taken."""
+        return sorted(name for name, count in self.under_way.items() if count >= self.most)
+
+    def of(self, names: Iterable[str]) -> list[bool]:
+        """Whether the orders of these subscribers, in this order, can be taken together."""
+        count = Counter(self.under_way)
+        fits = []
+        for name in names:
+            fits.append(count[name] < self.most)
+            count[name] += fits[-1]
+        return fits
+
+
 class Outbox:
     """Orders that wait for their channel. Any number of processes may add to it and send from it."""
 
@@ -75,29 +99,21 @@ class Outbox:
         made = self._database.insert(OUTBOX).from_select([*names, *usual], query)
         connection.execute(made.on_conflict_do_nothing())
 
-    def take(self, channels: Collection[str], limit: int = 100, busy: Collection[str] = ()) -> list[Taken]:
+    def take(self, channels: Collection[str], limit: int = 100, share: Share | None = None) -> list[Taken]:
         """Take orders for these channels that are due, the longest due first; nobody else gets them during the lease.
 
-        Those of subscribers that are `busy` are left.
+        Those beyond the `share` of their subscriber are left.
 
         An attempt counts as failed until something else is heard of it: what kills its sender is not sent for ever.
         """
         moment = self._clock()
         due = select(OUTBOX).where(OUTBOX.c.next_try <= moment, OUTBOX.c.channel.in_(sorted(channels)))
-        if busy:
-            due = due.where(OUTBOX.c.subscriber.not_in(sorted(busy)))
-        # As a rule nothing is due: no writer need be waited for to see that.
-        with self._database.reading() as connection:
-            if connection.execute(due.limit(1)).first() is None:
-                return []
-        ordered = due.order_by(OUTBOX.c.next_try, OUTBOX.c.number).limit(limit)
-        with self._database.writing() as connection:
-            # What others are taking at this moment is passed over; SQLite has one writer, and no need for it.
-            rows = connection.execute(ordered.with_for_update(skip_locked=True)).all()
-            leased = OUTBOX.update().where(OUTBOX.c.number.in_([row.number for row in rows]))
-            counted = {"attempts": OUTBOX.c.attempts + 1, "taken": OUTBOX.c.taken + 1}
-            connection.execute(leased.values(next_try=self._lease_end(), **counted))
-        return [Taken(_order(row), Lease(row.number, row.taken + 1), row.attempts) for row in rows]
+        ordered = due.order_by(OUTBOX.c.next_try, OUTBOX.c.number)
+        # As a rule nothing is due: no writer need be waited for to see that. What is may be another's a moment later.
+        while numbers := self._due(ordered, limit, share):
+            if taken := self._lease(ordered, numbers):
+                return taken
+        return []
 
     def renew(self, leases: Collection[Lease]) -> None:
         """Begin leases anew that nobody else has taken over: their orders are still being sent."""
@@ -118,6 +134,30 @@ class Outbox:
     def give_up(self, lease: Lease, error: str) -> None:
         """Note that an order will not arrive."""
         self._note(lease, next_try=None, error=error, settled=self._clock())
+
+    def _due(self, due: Select[*tuple[Any, ...]], limit: int, share: Share | None) -> list[int]:
+        """The numbers of the first orders that are due and that there is room for.
+
+        With shares, several times as many are looked through: one subscriber may have a long row, and is busy then.
+        """
+        if share is None:
+            share = Share(limit)
+        open_to = due.where(OUTBOX.c.subscriber.not_in(share.busy)) if share.busy else due
+        with self._database.reading() as connection:
+            rows = connection.execute(open_to.limit(_LOOKED_THROUGH * limit)).all()
+        fits = share.of(row.subscriber for row in rows)
+        return [row.number for row, is_fit in zip(rows, fits, strict=True) if is_fit][:limit]
+
+    def _lease(self, due: Select[*tuple[Any, ...]], numbers: list[int]) -> list[Taken]:
+        """Take those of some orders that nobody else has taken."""
+        with self._database.writing() as connection:
+            # What others are taking at this moment is passed over; SQLite has one writer, and no need for it.
+            mine = due.where(OUTBOX.c.number.in_(numbers)).with_for_update(skip_locked=True)
+            rows = connection.execute(mine).all()
+            leased = OUTBOX.update().where(OUTBOX.c.number.in_([row.number for row in rows]))
+            counted = {"attempts": OUTBOX.c.attempts + 1, "taken": OUTBOX.c.taken + 1}
+            connection.execute(leased.values(next_try=self._lease_end(), **counted))
+        return [Taken(_order(row), Lease(row.number, row.taken + 1), row.attempts) for row in rows]
 
     def _lease_end(self) -> int:
         return self._clock() + round(self.lease_s * SECOND)

@@ -11,9 +11,9 @@ from tidegate.deliver.clock import Clock, now
 from tidegate.deliver.database import Database
 from tidegate.deliver.inbox import Inbox
 from tidegate.deliver.notification import Notification
-from tidegate.deliver.outbox import Order, Outbox, Taken
+from tidegate.deliver.outbox import Order, Outbox, Share, Taken
 from tidegate.deliver.parcel import Parcel
-from tidegate.deliver.planning import RINGING
+from tidegate.deliver.planning import CONFIRMATION, RINGING
 from tidegate.deliver.preferences import Preferences
 from tidegate.deliver.subscribers import Subscribers
 
@@ -37,10 +37,10 @@ class PackedParcels:
         self._clock, self._inbox, self._subscribers = clock, Inbox(database), Subscribers(database)
         self.lease_s = outbox.lease_s
 
-    def take(self, limit: int, busy: Collection[str] = ()) -> list[Parcel]:
+    def take(self, limit: int, share: Share | None = None) -> list[Parcel]:
         """Take what is due and pack it. What cannot be packed is given up, and what must not ring now is put off."""
         parcels: list[Parcel] = []
-        while not parcels and (taken := self._outbox.take(self._channels, limit, busy)):
+        while not parcels and (taken := self._outbox.take(self._channels, limit, share)):
             notifications = self._inbox.some({cursor for one in taken for cursor in one.order.cursors})
             with self._database.reading() as connection:
                 preferences = stored_preferences(connection, {one.order.subscriber for one in taken})
@@ -87,7 +87,7 @@ class PackedParcels:
         order = taken.order
         address = None if preferences is None else target(order, preferences, secrets)
         content = tuple(_content(notifications[cursor]) for cursor in order.cursors if cursor in notifications)
-        if address is None or not content:
+        if address is None or not (content or order.channel == CONFIRMATION):
             missing = "the subscriber has withdrawn the address" if address is None else "the inbox has forgotten it"
             self._outbox.give_up(taken.lease, missing)
             return None

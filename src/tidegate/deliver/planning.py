@@ -24,6 +24,9 @@ RINGING = ("push", "email")
 DIGESTING = ("email", "push", "webhook")
 """The channels that a digest may take; it takes the first of them that the subscriber has."""
 
+CONFIRMATION = "confirmation"
+"""The channel of letters that ask whether an address is right: neither rules nor caps, nor quiet hours, know of it."""
+
 
 class Send(NamedTuple):
     """One channel, not before a moment (microseconds)."""

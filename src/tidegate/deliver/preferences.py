@@ -63,6 +63,8 @@ class Preferences:
             return "the subscriber has turned it off"
         if not self.addresses.has(channel):
             return "the subscriber has given no address for it"
+        if channel == "email" and not self.addresses.is_confirmed:
+            return "the address is not confirmed yet"
         if channel == "digest" and self.digest is None:
             return "the subscriber has asked for no digest"
         return None

@@ -12,6 +12,9 @@ from tidegate.errors import ConfigError
 UNSUBSCRIBE: Final = "/unsubscribe/"
 """Below the service's address: where letters say that no more of them are wanted."""
 
+CONFIRM: Final = "/confirm/"
+"""Where letters that ask are answered."""
+
 _ADDRESS: Final = "address"
 
 

@@ -15,9 +15,11 @@ from tidegate.deliver.clock import DAY, Clock, now
 from tidegate.deliver.database import Database
 from tidegate.deliver.schema import (
     BATCHES,
+    DEPARTED,
     DEVICES,
     DIGEST_QUEUE,
     HISTORY,
+    LAST_EVENTS,
     NOTIFICATIONS,
     OUTBOX,
     POSTS,
@@ -112,6 +114,8 @@ class Retention:
             self._forget(DIGEST_QUEUE, DIGEST_QUEUE.c.cursor <= horizon, "subscriber", "cursor"),
             self._forget(OUTBOX, OUTBOX.c.settled < limit, "number"),
             self._forget(DEVICES, DEVICES.c.seen < limit, "subscriber", "device"),
+            self._forget(LAST_EVENTS, LAST_EVENTS.c.at < limit, "site", "topic"),
+            self._forget(DEPARTED, DEPARTED.c.at < limit, "name", "subscription"),
             self._forget(BATCHES, (BATCHES.c.added < limit) & (BATCHES.c.batch < last), "run", "batch"),
         )
         for _ in chain.from_iterable(others):

@@ -38,6 +38,9 @@ READ_UP_TO: Final = _table("read_up_to", subscriber=Text, cursor=BigInteger)
 READ_SINGLY: Final = _table("read_singly", subscriber=Text, cursor=BigInteger)
 """What was read, by whatever device: everything up to a cursor, and single notifications after it."""
 
+MARKS: Final = _table("marks", number=BigInteger, subscriber=Text, body=Text)
+"""The last marks of something as read, by anybody, for those who tell it to live feeds."""
+
 BATCHES: Final = _table(
     "batches",
     run=Text,
@@ -50,13 +53,26 @@ BATCHES: Final = _table(
 """Batches that were taken, with the cursors that were set aside for them."""
 
 PROGRESS: Final = _table("progress", name=Text, cursor=BigInteger, at=BigInteger)
-"""Five rows. *written*: the last cursor given out, and when; who writes holds it. *forgotten*: the last that is gone.
+"""Eight rows. *written*: the last cursor given out, and when; who writes holds it. *forgotten*: the last that is gone.
 
 *decided*: the last of which the engine has decided where it goes; who decides holds it. *retention*: when somebody is
 to forget again what is too old. *revoked*: how often a key was revoked, and when.
+*confirming*: whoever has a letter sent that asks for a confirmation holds it.
+*departed*: how often that table was changed, and when. *marked*: how often something was marked as read, and when.
 """
 
-SUBSCRIBERS: Final = _table("subscribers", name=Text, preferences=Text, tags=Text, made=BigInteger)
+SUBSCRIBERS: Final = _table("subscribers", name=Text, preferences=Text, tags=Text, made=BigInteger, confirmed=Text)
+"""`confirmed` is the e-mail address that its reader has confirmed; the preferences may name another by now."""
+
+DEPARTED: Final = _table("departed", name=Text, subscription=Text, version=BigInteger, at=BigInteger)
+"""Subscribers that were removed: the version of the store by which they were, and each subscription they had then.
+
+A row without a subscription (it is empty) is there for each of them.
+"""
+
+LAST_EVENTS: Final = _table("last_events", site=Text, topic=Text, at=BigInteger, body=Text)
+"""What a site knows of presence, in case it is started again."""
+
 API_KEYS: Final = _table("api_keys", hash=Text, subscriber=Text, is_operator=Integer, made=BigInteger)
 DEVICES: Final = _table("devices", subscriber=Text, device=Text, kind=Text, seen=BigInteger)
 CAPS: Final = _table("caps", subscriber=Text, recent=Text)

@@ -19,7 +19,7 @@ class SigningKeys:
 
     def __init__(self, database: Database) -> None:
         """Draw those that are not there yet."""
-        drawn = [{"name": name, "key": secrets.token_hex(32)} for name in ("push", "unsubscribe")]
+        drawn = [{"name": name, "key": secrets.token_hex(32)} for name in ("push", "unsubscribe", "confirm")]
         with database.writing() as connection:
             connection.execute(database.insert(SIGNING_KEYS).on_conflict_do_nothing(), drawn)
             found = connection.execute(select(SIGNING_KEYS.c.name, SIGNING_KEYS.c.key)).all()
@@ -40,3 +40,8 @@ class SigningKeys:
     def unsubscribe(self) -> bytes:
         """The key of links that unsubscribe."""
         return self._keys["unsubscribe"]
+
+    @property
+    def confirm(self) -> bytes:
+        """The key of links that confirm an address."""
+        return self._keys["confirm"]

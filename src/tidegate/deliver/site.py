@@ -30,6 +30,20 @@ class Site:
         """Deliver to who is online and wants the topic, here and at other sites; best effort."""
         self.broker(event.topic).publish(event)
 
+    def news(self) -> list[Event]:
+        """The last events of topics of presence that have another one since this was asked."""
+        return [event for broker in self.brokers.values() for event in broker.news()]
+
+    def restore(self, events: Iterable[Event]) -> None:
+        """Know events again that were the last of their topics."""
+        for event in events:
+            self.broker(event.topic).restore(event)
+
+    def forget(self, owner: str) -> None:
+        """Know no more of what a subscriber has told of its own topics."""
+        for broker in self.brokers.values():
+            broker.forget(owner)
+
     def connect(self, wire: Wire) -> None:
         """A way to another site is there."""
         for broker in self.brokers.values():

@@ -9,6 +9,7 @@ from tidegate.deliver.arriving import Arriving
 from tidegate.deliver.bulk import POSITION, staged
 from tidegate.deliver.clock import Clock
 from tidegate.deliver.database import Database
+from tidegate.deliver.departed import Departed
 from tidegate.deliver.schema import BATCHES, HISTORY, NOTIFICATIONS, POSTS, PROGRESS
 
 WRITTEN: Final = PROGRESS.c.name == "written"
@@ -16,10 +17,17 @@ WRITTEN: Final = PROGRESS.c.name == "written"
 
 
 def take(
-    database: Database, connection: Connection, brought: Arriving, run: str, batch: int, clock: Clock
+    database: Database,
+    connection: Connection,
+    brought: Arriving,
+    departed: Departed,
+    run: str,
+    batch: int,
+    clock: Clock,
 ) -> tuple[int, int, int] | None:
     """Take what a batch has brought; None, and nothing changed, if it was taken before.
 
+    Raises `StaleError`, and changes nothing, if `departed`, by which what was brought was looked through, is not all.
     Returns how many notifications are new, how many got further reasons, and the batch's last cursor.
     """
     # What needs no lock comes before it.
@@ -27,6 +35,7 @@ def take(
     posts = staged(connection, "arriving_posts", brought.posts)
     history = staged(connection, "arriving_history", brought.history)
     hold(connection)
+    departed.demand_current(connection)
     if is_taken(connection, run, batch):
         return None
     # By now: of those who have waited for each other, each was there for readers when its own turn came, not before.

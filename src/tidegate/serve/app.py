@@ -16,6 +16,7 @@ from tidegate.serve.limits import BoundedBodies
 from tidegate.serve.problems import Kind, ProblemError
 from tidegate.serve.routes import (
     channels,
+    confirming,
     inbox,
     live,
     operator,
@@ -28,7 +29,18 @@ from tidegate.serve.routes import (
 from tidegate.serve.service import Service
 
 PAGE: Final = Path(__file__).parent / "page"
-_ROUTES: Final = (subscribers, subscriptions, queries, posts, inbox, live, channels, unsubscribing, operator)
+_ROUTES: Final = (
+    subscribers,
+    subscriptions,
+    queries,
+    posts,
+    inbox,
+    live,
+    channels,
+    confirming,
+    unsubscribing,
+    operator,
+)
 
 
 def make_app(service: Service) -> FastAPI:

@@ -55,7 +55,7 @@ class Catalogue:
 
     def __init__(self, store: Store, database: Database) -> None:
         """Keep what is active in a store and what is paused in a database."""
-        self._store = store
+        self._store, self._database = store, database
         self._analyzer = Analyzer()
         self.standing = StandingRows(store)
         self._paused = Paused(database)
@@ -120,7 +120,7 @@ class Catalogue:
 
     def remove(self, subscription: Subscription) -> None:
         """Remove a subscription for good, whatever has become of it since it was looked up."""
-        with self._changing:
+        with self._alone_with(subscription):
             # In this order: should it end in between, nothing is left that comes up as paused.
             self._paused.remove([subscription.id])
             if self.standing.get(subscription.id) is not None:
@@ -128,10 +128,16 @@ class Catalogue:
 
     @contextmanager
     def _unchanged(self, subscription: Subscription) -> Iterator[None]:
-        """Let nobody else of this service change it, if nobody has."""
-        with self._changing:
+        """Let nobody else change it, if nobody has."""
+        with self._alone_with(subscription):
             if self.get(subscription.id) != subscription:
                 raise ChangedError(f"subscription {subscription.id!r} was changed meanwhile: look it up again")
+            yield
+
+    @contextmanager
+    def _alone_with(self, subscription: Subscription) -> Iterator[None]:
+        """Let nobody else change it, of this service or of another one on the same database."""
+        with self._changing, self._database.alone_with(f"subscription {subscription.id}"):
             yield
 
     def _put(self, row: dict[str, Any]) -> None:

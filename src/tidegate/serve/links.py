@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 from tidegate.deliver.link import Link, keep_dialling, listening
 from tidegate.deliver.site import Site
 from tidegate.errors import ConfigError
+from tidegate.serve.link_security import LinkSecurity, is_loopback
 
 
 class Address(NamedTuple):
@@ -40,10 +41,20 @@ class Address(NamedTuple):
 class Links:
     """All ends on this side."""
 
-    def __init__(self, site: Site, at: Iterable[Address], to: Iterable[Address]) -> None:
-        """Nothing is connected yet."""
-        self.at = {address: Link(site) for address in at}
-        self.to = {address: Link(site) for address in to}
+    def __init__(
+        self, site: Site, at: Iterable[Address], to: Iterable[Address], security: LinkSecurity | None = None
+    ) -> None:
+        """Nothing is connected yet; `ConfigError` if somebody could be, whom nothing keeps from it."""
+        security = security or LinkSecurity()
+        key = security.key()
+        self._tls = (security.for_waiting(), security.for_calling())
+        self.at = {address: Link(site, key) for address in at}
+        self.to = {address: Link(site, key) for address in to}
+        if self.at and security.authority is not None and security.certificate is None:
+            raise ConfigError("a site that is called by TLS has to show a certificate: give --link-certificate")
+        for address in (*self.at, *self.to):
+            if key is None and not is_loopback(address.host):
+                raise ConfigError(f"{address}: a link beyond this machine needs a key: give --link-key-file")
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[None]:
@@ -51,10 +62,13 @@ class Links:
         async with AsyncExitStack() as stack:
             for address, link in self.at.items():
                 try:
-                    await stack.enter_async_context(listening(link, *address))
+                    await stack.enter_async_context(listening(link, *address, self._tls[0]))
                 except OSError as error:
                     raise ConfigError(f"{address}: no site can be waited for here: {error.strerror}") from error
-            calls = [asyncio.create_task(keep_dialling(link, *to, random.random)) for to, link in self.to.items()]
+            calls = [
+                asyncio.create_task(keep_dialling(link, *to, random.random, self._tls[1]))
+                for to, link in self.to.items()
+            ]
             try:
                 yield
             finally:
@@ -81,6 +95,7 @@ class LinkFigures(Collector):
                 ("bytes", "Bytes sent to the other site"),
                 ("events", "Events sent to the other site"),
                 ("dropped", "Events that did not cross"),
+                ("refused", "Connections and messages from the other side that were not heeded"),
             )
         }
         for name, link in self._links.items():

@@ -29,7 +29,8 @@ class Presence:
     def note(self, seen: Iterable[tuple[str, str, str]]) -> None:
         """Note that devices (subscriber, device, kind) are here now."""
         moment = self._clock()
-        rows = [{"subscriber": s, "device": d, "kind": k, "seen": moment} for s, d, k in seen]
+        # In one order, so that no two services wait for each other.
+        rows = [{"subscriber": s, "device": d, "kind": k, "seen": moment} for s, d, k in sorted(seen)]
         if not rows:
             return
         made = self._database.insert(DEVICES)

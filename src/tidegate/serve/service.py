@@ -2,8 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -12,8 +12,10 @@ from typing import Any, Final
 from anyio import CapacityLimiter, to_thread
 
 from tidegate.deliver.api_keys import ApiKeys
+from tidegate.deliver.confirming import Confirmations
 from tidegate.deliver.database import Database
 from tidegate.deliver.inbox import Inbox
+from tidegate.deliver.last_events import LastEvents
 from tidegate.deliver.published import PublicAddress
 from tidegate.deliver.retention import Retention
 from tidegate.deliver.rule_table import RuleTable
@@ -23,7 +25,8 @@ from tidegate.deliver.subscribers import Subscribers
 from tidegate.deliver.upkeep import Upkeep
 from tidegate.deliver.watched_rules import WatchedRules
 from tidegate.deliver.webhook_secrets import WebhookSecrets
-from tidegate.serve import presence, revocations
+from tidegate.errors import StoreError
+from tidegate.serve import post_retention, presence, reading, remembering, revocations
 from tidegate.serve.catalogue import Catalogue
 from tidegate.serve.exposition import Exposition
 from tidegate.serve.feed import Feeds
@@ -31,14 +34,19 @@ from tidegate.serve.limits import TokenBuckets
 from tidegate.serve.links import Links
 from tidegate.serve.live import Hub
 from tidegate.serve.post import Post
+from tidegate.serve.post_retention import PostRetention
 from tidegate.serve.postbox import Postbox
 from tidegate.serve.presence import Presence
+from tidegate.serve.reading import Reading
 from tidegate.serve.recent import Recent
+from tidegate.serve.remembering import Remembering
 from tidegate.serve.repeating import repeat
 from tidegate.serve.revocations import Revocations
+from tidegate.serve.seen import Seen
 from tidegate.serve.settings import Settings
 from tidegate.serve.tail import Follower, Tail
 from tidegate.serve.wishes import Wishes, known_from
+from tidegate.store.glimpses import Glimpses
 from tidegate.store.store import Store
 from tidegate.text.analyzer import Analyzer
 
@@ -56,8 +64,10 @@ class Service:
     database: Database
     keys: ApiKeys
     subscribers: Subscribers
+    confirmations: Confirmations
     signing_keys: SigningKeys
     webhook_secrets: WebhookSecrets
+    last_events: LastEvents
     inbox: Inbox
     catalogue: Catalogue
     recent: Recent
@@ -68,6 +78,7 @@ class Service:
     follower: Follower
     feeds: Feeds
     upkeep: Upkeep | None
+    post_retention: PostRetention | None
     exposition: Exposition
     requests: TokenBuckets
     refused: TokenBuckets
@@ -84,7 +95,7 @@ class Service:
             PublicAddress(database).publish(settings.public_address)
         place = settings.site
         site = Site(place.name, place.brokers, place.most_kept)
-        links = Links(site, place.links_at, place.links_to)
+        links = Links(site, place.links_at, place.links_to, place.security)
         hub, inbox, catalogue = Hub(settings.live.queue, site), Inbox(database), Catalogue(store, database)
         rules = WatchedRules(RuleTable(database))
         wishes = Wishes(database, rules, known_from(catalogue.standing), hub.kinds_of)
@@ -97,11 +108,13 @@ class Service:
             database=database,
             keys=ApiKeys(database),
             subscribers=Subscribers(database),
+            confirmations=Confirmations(database),
             signing_keys=SigningKeys(database),
             webhook_secrets=WebhookSecrets(database),
+            last_events=LastEvents(database, place.name),
             inbox=inbox,
             catalogue=catalogue,
-            recent=Recent(settings.recent, postbox.last(settings.recent)),
+            recent=Recent(settings.recent, postbox.last(settings.recent), seen=Seen(Glimpses(store.beside))),
             postbox=postbox,
             hub=hub,
             links=links,
@@ -109,6 +122,7 @@ class Service:
             follower=Follower(tail, hub, settings.live.poll_s),
             feeds=Feeds(inbox, settings.live, wishes.heard),
             upkeep=upkeep,
+            post_retention=PostRetention(postbox, store.beside, keep_days) if keep_days else None,
             exposition=Exposition(hub, links, upkeep),
             requests=TokenBuckets(limits.requests_per_s, limits.burst),
             refused=TokenBuckets(limits.refused_per_s, limits.refused_burst),
@@ -131,8 +145,11 @@ class Service:
         # Each thread holds a connection to the database: more than are pooled would be opened anew each time.
         to_thread.current_default_thread_limiter().total_tokens = max(1, self.settings.connections - _THREADS_APART)
         await self.follower.start()
+        place = self.settings.site
+        remembered = Remembering(self.hub.site, self.last_events, place.most_kept * len(place.brokers))
+        await remembered.begin()
         ending = Event()
-        tasks = [asyncio.create_task(work) for work in self._work(ending)]
+        tasks = [asyncio.create_task(work) for work in self._work(ending, remembered)]
         try:
             async with self.links.up():
                 yield
@@ -142,20 +159,30 @@ class Service:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            with suppress(StoreError):
+                await remembered.round()
 
-    def _work(self, ending: Event) -> Iterator[Coroutine[Any, Any, None]]:
+    def _work(self, ending: Event, remembered: Remembering) -> Iterator[Coroutine[Any, Any, None]]:
         """What is done beside answering."""
         yield self.follower.run()
         yield repeat(Presence(self.database, self.hub).round, presence.EVERY_S, "noting who is online")
+        yield repeat(Reading(self.database, self.inbox, self.hub).round, reading.EVERY_S, "telling what was read")
+        yield repeat(remembered.round, remembering.EVERY_S, "remembering presence")
         yield repeat(Revocations(self.keys, self.hub).round, revocations.EVERY_S, "watching keys")
+        limiter = CapacityLimiter(1)
+
+        def apart(work: Callable[[Callable[[], bool]], object]) -> Callable[[], Awaitable[None]]:
+            """Work in a thread, to which it is told whether to go on."""
+
+            async def working() -> None:
+                await to_thread.run_sync(partial(work, lambda: not ending.is_set()), limiter=limiter)
+
+            return working
+
         if self.upkeep is not None:
-            tidy_up = partial(self.upkeep.round, lambda: not ending.is_set())
-            limiter = CapacityLimiter(1)
-
-            async def tidying() -> None:
-                await to_thread.run_sync(tidy_up, limiter=limiter)
-
-            yield repeat(tidying, _TIDYING_S, "forgetting what is too old")
+            yield repeat(apart(self.upkeep.round), _TIDYING_S, "forgetting what is too old")
+        if self.post_retention is not None:
+            yield repeat(apart(self.post_retention.run), post_retention.EVERY_S, "forgetting posts that are too old")
 
     def close(self) -> None:
         """Close what is open."""

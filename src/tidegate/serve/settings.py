@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegate.deliver.database import CONNECTIONS
+from tidegate.serve.link_security import LinkSecurity
 from tidegate.serve.links import Address
 
 
@@ -54,6 +55,7 @@ class SiteSettings:
     """Where other sites are waited for, one at each."""
     links_to: tuple[Address, ...] = ()
     """Where other sites wait."""
+    security: LinkSecurity = field(default_factory=LinkSecurity)
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,11 @@ class Sink(ABC):
     """Takes the matches of micro-batches."""
 
     @abstractmethod
-    def write(self, matches: DataFrame, query: str, batch: int) -> None:
-        """Take the matches of a batch of a streaming query, with exactly one Spark action."""
+    def write(self, matches: DataFrame, query: str, batch: int, version: int | None = None) -> None:
+        """Take the matches of a batch of a streaming query, with exactly one Spark action.
+
+        `version` is that of the store they were found in, where there is one for all of them.
+        """
 
     def check(self, spark: SparkSession) -> None:
         """Refuse, before the first batch, what Spark could not write to."""
@@ -63,7 +66,7 @@ class FolderSink(Sink):
         """Refuse an address that Spark has no file system for."""
         check_reach(spark, self._folder)
 
-    def write(self, matches: DataFrame, query: str, batch: int) -> None:
+    def write(self, matches: DataFrame, query: str, batch: int, version: int | None = None) -> None:
         """Write the batch in place of what an earlier attempt at it has left."""
         path = f"{self._folder}/run={query}/batch={batch:012}"
         matches.write.mode("overwrite").format(self._kind).options(**self._options).save(path)
@@ -84,7 +87,7 @@ class DeltaSink(Sink):
         """Whether the table knows the batch."""
         return self._table.has(query, batch)
 
-    def write(self, matches: DataFrame, query: str, batch: int) -> None:
+    def write(self, matches: DataFrame, query: str, batch: int, version: int | None = None) -> None:
         """Write files beside the table's own, in place of an earlier attempt's, and commit them."""
         folder = f"run-{query}/batch-{batch:012}"
         matches.write.mode("overwrite").options(**self._options).parquet(f"{self._table.location.url}/{folder}")
@@ -99,7 +102,7 @@ class KafkaSink(Sink):
         self._servers, self._topic = address.topic
         self._options, self._key = address.options, key
 
-    def write(self, matches: DataFrame, query: str, batch: int) -> None:
+    def write(self, matches: DataFrame, query: str, batch: int, version: int | None = None) -> None:
         """Produce one message per match."""
         key = F.concat_ws("/", *(F.col(name).cast("string") for name in self._key))
         messages = matches.select(key.alias("key"), F.to_json(F.struct("*")).alias("value"))
@@ -136,14 +139,14 @@ class InboxSink(Sink):
         """Whether the inbox has taken the batch; wait for a database that is being started again."""
         return _patiently(lambda: self._opened().has(query, batch))
 
-    def write(self, matches: DataFrame, query: str, batch: int) -> None:
+    def write(self, matches: DataFrame, query: str, batch: int, version: int | None = None) -> None:
         """Collect the batch and have it taken; wait for a database that is being started again."""
         served_by = None if self._offload is None else self._offload.settings.by
         rows = told(matches, self._key, self._address.options.get("at"), served_by).toArrow()
         if self._offload is not None:
             rows = self._offload.marked(rows, query, batch)
         # Had it been committed and nobody been told, it would be known by its number.
-        _patiently(lambda: self._opened().add(rows, query, batch))
+        _patiently(lambda: self._opened().add(rows, query, batch, version))
 
     def _opened(self) -> Inbox:
         if self._inbox is None:
@@ -160,7 +163,7 @@ class ConsoleSink(Sink):
         """Show so many, in the order of some columns."""
         self._rows, self._order = rows, order
 
-    def write(self, matches: DataFrame, query: str, batch: int) -> None:
+    def write(self, matches: DataFrame, query: str, batch: int, version: int | None = None) -> None:
         """Print a table."""
         print(f"batch {batch}")
         # In an order, since for the first rows of none Spark would leave the other posts alone.
@@ -177,7 +180,7 @@ class HookSink(Sink):
         """
         self._hook = hook
 
-    def write(self, matches: DataFrame, query: str, batch: int) -> None:
+    def write(self, matches: DataFrame, query: str, batch: int, version: int | None = None) -> None:
         """Call the hook."""
         self._hook(matches, batch)
 

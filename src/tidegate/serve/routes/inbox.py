@@ -1,15 +1,14 @@
 """The inbox: what a subscriber was told, and what of it was read, on whatever device."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from tidegate.deliver.fields import as_microseconds
 from tidegate.deliver.notification import Entry, Notification
 from tidegate.serve.authentication import Anyone, Serving
-from tidegate.serve.events import Event, as_json
 from tidegate.serve.pages import Limit
 from tidegate.serve.post import Name
 from tidegate.serve.problems import Kind, ProblemError, answers
@@ -123,7 +122,7 @@ def inbox(
     """Everything since a cursor or a time, oldest first: whoever goes on from the last cursor misses nothing."""
     whose = caller.acting_for(subscriber)
     if since_time is not None:
-        since = max(since, service.inbox.cursor_at(_microseconds(since_time)))
+        since = max(since, service.inbox.cursor_at(as_microseconds(since_time)))
     read = service.inbox.unread if unread else service.inbox.since
     found = read(whose, since, limit)
     cursor = found[-1].cursor if found else since
@@ -183,11 +182,7 @@ def mark_read(read: ReadMark, caller: Anyone, service: Serving, subscriber: Whos
     if not read.cursors and read.up_to is None:
         raise ProblemError(Kind.INVALID, "nothing is named: give cursors, or up_to")
     marked = service.inbox.mark_read(whose, read.cursors, up_to=read.up_to)
-    unread = service.inbox.counts(whose).unread
-    if marked:
-        event = Event("read", as_json({**read.model_dump(), "unread": unread}))
-        service.hub.soon(service.hub.tell, whose, event)
-    return Marked(marked=marked, unread=unread)
+    return Marked(marked=marked, unread=service.inbox.counts(whose).unread)
 
 
 @router.get("/history", summary="Read the history of a topic", responses=answers())
@@ -216,10 +211,3 @@ def _reason(reader: ReasonReader, notification: Notification, reason: dict[str, 
 
 def _entry(entry: Entry) -> TopicEntry:
     return TopicEntry.model_validate(asdict(entry))
-
-
-def _microseconds(moment: datetime) -> int:
-    try:
-        return int(moment.astimezone(UTC).timestamp() * 1_000_000)
-    except (OverflowError, ValueError) as error:
-        raise ProblemError(Kind.INVALID, f"since_time is {moment.isoformat()}: give a time of the calendar") from error

@@ -34,12 +34,14 @@ def post(
     """Hand in posts. When this answers they are durable, and whatever job reads them will match them.
 
     The same post may be handed in again, by its id, when an answer was lost: nobody is told of it twice. The ids that a
-    subscriber gives are its own, and begin with its name and a slash.
+    subscriber gives are its own, and begin with its name and a slash; so do the topics whose presence it can tell.
     """
     given = posts if isinstance(posts, list) else [posts]
     most = service.settings.limits.posts_at_once
     if not 0 < len(given) <= most:
         raise ProblemError(Kind.INVALID, f"{len(given):,} posts: hand in at least one, and at most {most:,} at once")
+    for each in given:
+        _demand_own_topic(each, caller)
     moment = datetime.now(UTC)
     whole = [each.completed(_id(each, caller) or secrets.token_hex(8), moment, _author(each, caller)) for each in given]
     kept = [each for each in whole if not each.is_fleeting]
@@ -70,6 +72,22 @@ def _id(post: Post, caller: Caller) -> str | None:
     if len(own) + len(post.id) > LONGEST_NAME:
         raise ProblemError(Kind.INVALID, f"id has {len(post.id)} characters: give at most {LONGEST_NAME - len(own)}")
     return own + post.id
+
+
+def _demand_own_topic(post: Post, caller: Caller) -> None:
+    """Refuse the presence of a topic that is not the caller's.
+
+    Of presence the last event takes the place of the one before: whoever could tell any could silence the others.
+    What is kept is added to a topic's history, and takes nothing away.
+    """
+    if caller.is_operator or not post.is_fleeting or post.topic == caller.name:
+        return
+    if not str(post.topic).startswith(f"{caller.name}/"):
+        raise ProblemError(
+            Kind.FORBIDDEN,
+            f"topic is {post.topic!r}: the topics of presence of {caller.name!r} are {caller.name!r} and those that "
+            f"begin with {caller.name + '/'!r}",
+        )
 
 
 def _author(post: Post, caller: Caller) -> str | None:

@@ -49,6 +49,9 @@ class Subscriber(Wishes):
 
     name: str
     made: datetime = Field(description="When it was made.")
+    email_confirmed: bool | None = Field(
+        description="Whether its e-mail address is confirmed: else no letters are sent there. Null: it has none."
+    )
     online: bool = Field(description="Whether a live feed of it is open here.")
 
 
@@ -92,11 +95,13 @@ def revoke(caller: Anyone, service: Serving) -> None:
 )
 def sign_up(asked: NewSubscriber, _: Operator, service: Serving) -> Key:
     """Make a subscriber, and its first key."""
-    if asked.name == OPERATOR or service.subscribers.get(asked.name) is not None:
+    version = service.store.version
+    wishes = _checked(asked.preferences)
+    if asked.name == OPERATOR or not service.subscribers.make(asked.name, wishes, asked.tags, version=version):
         raise ProblemError(
             Kind.CONFLICT, f"there is a subscriber {asked.name!r}: choose another name, or make it a key"
         )
-    service.subscribers.put(asked.name, _checked(asked.preferences), asked.tags)
+    service.confirmations.ask(asked.name)
     return Key(subscriber=asked.name, is_operator=False, key=service.keys.issue(asked.name))
 
 
@@ -120,7 +125,9 @@ def one(name: Whom, caller: Anyone, service: Serving) -> Subscriber:
 def change(name: Whom, wishes: Wishes, caller: Anyone, service: Serving) -> Subscriber:
     """Replace a subscriber's preferences and tags."""
     known_subscriber(name, caller, service)
-    service.subscribers.put(name, _checked(wishes.preferences), wishes.tags)
+    # Who is removed meanwhile must not come back: it is not found then.
+    service.subscribers.replace(name, _checked(wishes.preferences), wishes.tags)
+    service.confirmations.ask(name)
     return _shown(service, known_subscriber(name, caller, service))
 
 
@@ -135,9 +142,15 @@ def remove(name: Whom, caller: Operator, service: Serving) -> None:
     known_subscriber(name, caller, service)
     # First of all, so that it makes no subscription meanwhile, which would match on for nobody.
     service.keys.revoke_all(name)
-    for subscription in service.catalogue.of(name):
-        service.catalogue.remove(subscription)
-    service.subscribers.remove(name)
+    had: list[str] = []
+    while found := service.catalogue.of(name):  # some may have been asked for before
+        for subscription in found:
+            service.catalogue.remove(subscription)
+        had += [subscription.id for subscription in found]
+    # Jobs that do not know of that yet bring matches still, and somebody else may be called so by then.
+    service.subscribers.remove(name, had, service.store.version)
+    service.hub.soon(service.hub.site.forget, name)
+    service.last_events.forget(name)
 
 
 @router.post(
@@ -178,6 +191,7 @@ def _shown(service: Service, record: Record) -> Subscriber:
         preferences=record.preferences,
         tags=sorted(record.tags),
         made=datetime.fromtimestamp(record.made / 1_000_000, UTC),
+        email_confirmed=record.is_confirmed,
         online=service.hub.is_online(record.name),
     )
 

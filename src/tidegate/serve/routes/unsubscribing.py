@@ -1,32 +1,22 @@
 """The link under every letter: it needs no key, since whoever was sent the letter has it and nobody can make it up."""
 
 from html import escape
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tidegate.deliver.addressing import refusing
 from tidegate.deliver.unsubscribing import UnsubscribeLinks, Wish
 from tidegate.serve.authentication import Serving
+from tidegate.serve.plain_pages import Token, plain_page
 from tidegate.serve.problems import Kind, ProblemError, answers_to_all
 from tidegate.serve.service import Service
 
 router = APIRouter(tags=["unsubscribing"])
 
-Token = Annotated[str, Path(max_length=1200, pattern="^[A-Za-z0-9_-]+$", description="What a letter's link ends with.")]
-_HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    "Referrer-Policy": "no-referrer",
-}
 _NAMES: Final = {"email": "letters"}
-_PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>Tidegate</title></head>
-<body><main>{}</main></body></html>
-"""
 
 
 @router.get(
@@ -39,7 +29,7 @@ def ask(token: Token, request: Request, service: Serving) -> HTMLResponse:
     """A page with a button. To open it changes nothing: programs that look for harmful links do so unasked."""
     wish = _wish(token, request, service)
     # The field is what mail programs send (RFC 8058).
-    return _page(
+    return plain_page(
         f"<h1>No more {_what(wish)} for {escape(wish.subscriber)}?</h1>"
         '<form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">'
         '<button type="submit">Unsubscribe</button></form>'
@@ -59,7 +49,7 @@ def unsubscribe(token: Token, request: Request, service: Serving) -> HTMLRespons
     """
     wish = _wish(token, request, service)
     service.subscribers.change(wish.subscriber, lambda before: refusing(before, wish.channel))
-    return _page(
+    return plain_page(
         f"<h1>There will be no more {_what(wish)} for {escape(wish.subscriber)}.</h1>"
         "<p>Everything is still in the inbox, and the preferences can be changed at any time.</p>"
     )
@@ -77,7 +67,3 @@ def _wish(token: str, request: Request, service: Service) -> Wish:
 
 def _what(wish: Wish) -> str:
     return _NAMES.get(wish.channel, escape(wish.channel))
-
-
-def _page(content: str) -> HTMLResponse:
-    return HTMLResponse(_PAGE.format(content), headers=_HEADERS)
