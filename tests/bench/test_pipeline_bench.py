@@ -25,12 +25,15 @@ from tidegate.bench.pipeline.sizes import Sizes
 from tidegate.bench.pipeline.subscribed import Subscribed
 from tidegate.bench.pipeline.throughput import Pace, Throughput, report_plans
 from tidegate.bench.report import Report
+from tidegate.bench.route.clocks import replicated
 from tidegate.capacity.pipeline_costs import PipelineCosts
 from tidegate.errors import ConfigError, PipelineError, TidegateError
+from tidegate.index.asked import Asked
 from tidegate.route.plan import Plan
 from tidegate.spark.trials.batch import Fingerprint, fingerprint
 from tidegate.spark.trials.streams import Arrivals, visibility
 from tidegate.store.store import Store
+from tidegate.text.analyzer import Analyzer
 
 TINY = Sizes(
     subscriptions=(300, 1_000),
@@ -135,17 +138,35 @@ def test_the_last_part_is_announced_when_all_others_are_done(progress: Progress)
 
 @RUNS
 @pytest.mark.usefixtures("spark")
-def test_a_calibrated_model_foretells_other_sizes_to_within_a_factor() -> None:
-    # Of two runs on a machine that others use: what is off by much more is wrong by a unit, a core or a share.
-    costs = PipelineCosts.usual().with_report(calibration(3, (1_000, 10_000), 30_000).as_json(), "calibrated")
-    assert costs.sizes[:2] == (1_000, 10_000)
-    assert 5 < costs.subscription_bytes < 1_000
+def test_a_calibration_tells_a_capacity_model_what_it_needs() -> None:
+    costs = PipelineCosts.usual().with_report(calibration(3, (300, 1_000), 4_000).as_json(), "calibrated")
+    assert costs.sizes[:2] == (300, 1_000)
+    assert 5 < costs.subscription_bytes < 10_000
     assert 2e7 < costs.worker_bytes < 2e9
-    for section in calibration(4, (3_000, 20_000), 30_000).sections[:2]:
-        subscriptions = float(section.title.split()[1].replace(",", ""))
-        row = section.rows[0]
-        foretold = 2e6 / (costs.post(subscriptions) + row["matches a post"] * costs.row_us)
-        assert row["posts/s"] / 5 < foretold < 5 * row["posts/s"]
+    assert costs.measured.endswith("(calibrated)")
+
+
+def clocked_pace(corpus: Corpus, count: int) -> list[dict[str, object]]:
+    """What matching takes of one core, by the core's own clock, as a benchmark would report it of two."""
+    rows = Searches.draw(corpus, count, 10.0, several_words(), seed=3).changes()
+    asked, _ = Asked.read(rows["id"], rows["query"], Analyzer())
+    posts = pa.table({"id": np.arange(len(corpus.texts)), "text": corpus.texts.cast(pa.string())})
+    clocked = replicated(asked, posts)
+    pace = 2 * clocked.posts / clocked.matcher_s[0]
+    stages = ("tidegate, replicate", "tidegate, replicate, a row per post")
+    return [{"stage": stage, "posts/s": pace, "matches a post": 10.0} for stage in stages]
+
+
+def test_the_capacity_model_foretells_what_a_core_takes_at_sizes_it_does_not_know() -> None:
+    corpus = Corpus.read(None, 20_000, seed=3)
+    report = Report("pipeline", "small", {"cores": 2})
+    for count in (300, 10_000):
+        report.section(f"Throughput: {count:,} subscriptions", clocked_pace(corpus, count))
+    costs = PipelineCosts.usual().with_report(report.as_json(), "clocked")
+    for count in (2_000, 40_000):
+        measured = 2e6 / float(str(clocked_pace(corpus, count)[0]["posts/s"]))
+        print(f"{count:,} subscriptions: {costs.post(count):.2f} µs foretold, {measured:.2f} µs measured")
+        assert measured / 2 < costs.post(count) < 2 * measured
 
 
 def test_a_plan_that_loses_a_match_ends_the_run(
