@@ -15,6 +15,8 @@ import pytest
 
 from tests.serve.following import following
 from tests.serve.scene import bearer
+from tidegate.store.glimpses import Glimpses
+from tidegate.store.store import Store
 
 PATIENCE_S = 180
 _PROGRAM = "import sys; from tidegate.cli.app import main; sys.argv[0] = 'tidegate'; main()"
@@ -77,6 +79,7 @@ def test_the_stream_is_on_the_page_until_ctrl_c(tmp_path: Path) -> None:
         (job,) = wait_for(lambda: ask(operator, "/operator/status")["store"]["jobs"])
         assert job["running"]
         assert job["figures"]["total"]["matches"] > 0
+        assert Glimpses(Store.open(tmp_path / "demo" / "subscriptions").beside).written().keys() == {job["run"]}
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")

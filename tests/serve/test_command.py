@@ -31,6 +31,7 @@ def test_a_port_that_is_taken_is_named_and_the_key_was_shown_once(tmp_path: Path
         ended = serve(other, "--port", str(server.port))
         assert ended.returncode == 2
         assert f"127.0.0.1:{server.port}: cannot be listened on" in ended.stderr
+        assert "serving" not in ended.stdout
         shown = [line for line in ended.stdout.splitlines() if line.startswith("operator's key")]
         assert len(shown) == 1
         assert "operator's key" not in serve(other, "--port", str(server.port)).stdout

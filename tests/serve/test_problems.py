@@ -49,6 +49,27 @@ def test_a_body_that_is_none_is_refused(scene: Scene, body: bytes) -> None:
     assert answer.headers["content-type"] == PROBLEM
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "detail"),
+    [
+        ("GET", "/nowhere", None, "there is nothing at /nowhere: /openapi.json says what there is"),
+        ("PATCH", "/posts", None, "/posts does not take PATCH: it takes POST"),
+        ("POST", "/explain", b'{"query": nonsense}', "body: no JSON: Expecting value, at character 10"),
+        ("POST", "/explain", b'"storm"', "body: give a JSON object, with the header Content-Type: application/json"),
+    ],
+)
+def test_a_refusal_says_what_would_be_right(
+    scene: Scene, method: str, path: str, body: bytes | None, detail: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    assert scene.ask("ana", method, path, content=body, headers=headers).json()["detail"] == detail
+
+
+def test_a_body_without_its_type_is_told_so(scene: Scene) -> None:
+    answer = scene.ask("ana", "POST", "/explain", content=b'{"query": "storm"}')
+    assert "with the header Content-Type: application/json" in answer.json()["detail"]
+
+
 def test_an_invalid_request_names_every_value_that_is_wrong(scene: Scene) -> None:
     answer = scene.ask("ana", "POST", "/inbox/read", json={"cursors": [-1], "up_to": "x"})
     assert {each["where"] for each in answer.json()["errors"]} == {"body.cursors.0", "body.up_to"}

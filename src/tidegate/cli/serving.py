@@ -16,8 +16,8 @@ def run_service(console: Console, settings: Settings, host: str, port: int, key_
     service = Service.open(settings)
     try:
         _show_key(console, service, key_file)
-        console.print(Text.assemble(("serving  ", "bold"), f"http://{host}:{port}"), soft_wrap=True)
-        serve(service, host, port)
+        said = Text.assemble(("serving  ", "bold"), f"http://{host}:{port}")
+        serve(service, host, port, lambda: console.print(said, soft_wrap=True))
     finally:
         service.close()
 

@@ -135,7 +135,7 @@ async def _answer_error(connection: HTTPConnection, error: Exception) -> Respons
 
 async def _answer_invalid(connection: HTTPConnection, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    wrong = [{"where": ".".join(map(str, each["loc"])), "problem": each["msg"]} for each in error.errors()]
+    wrong = [_wrong(each) for each in error.errors()]
     said = "; ".join(f"{each['where']}: {each['problem']}" for each in wrong[:3])
     return ProblemError(Kind.INVALID, said, errors=wrong[:100]).response()
 
@@ -144,8 +144,28 @@ async def _answer_http(connection: HTTPConnection, error: Exception) -> Response
     """What the framework refuses: no such route, no such method, a body that is no text."""
     assert isinstance(error, HTTPException)
     title = HTTPStatus(error.status_code).phrase
-    body = {"type": "about:blank", "title": title, "status": error.status_code, "detail": error.detail}
+    detail = error.detail if error.detail != title else _said_of(connection, error)
+    body = {"type": "about:blank", "title": title, "status": error.status_code, "detail": detail}
     return JSONResponse(body, error.status_code, error.headers, MEDIA_TYPE)
+
+
+def _said_of(connection: HTTPConnection, error: HTTPException) -> str:
+    """What the framework only gives a title."""
+    path = f"{connection.url.path:.200}"
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return f"there is nothing at {path}: /openapi.json says what there is"
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and error.headers:
+        return f"{path} does not take {connection.scope['method']}: it takes {error.headers.get('Allow')}"
+    return error.detail
+
+
+def _wrong(error: dict[str, Any]) -> dict[str, str]:
+    """One value that is wrong: where it is, and what is wrong with it."""
+    if error["type"] == "json_invalid":
+        return {"where": "body", "problem": f"no JSON: {error['ctx']['error']}, at character {error['loc'][-1]}"}
+    if error["type"] == "model_attributes_type" and error["loc"] == ("body",):
+        return {"where": "body", "problem": "give a JSON object, with the header Content-Type: application/json"}
+    return {"where": ".".join(map(str, error["loc"])), "problem": error["msg"]}
 
 
 async def _answer_unforeseen(connection: HTTPConnection, error: Exception) -> Response:

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
 
@@ -32,11 +32,15 @@ class _Server(uvicorn.Server):
         yield
 
 
-def serve(service: Service, host: str, port: int) -> None:
-    """Serve until SIGINT or SIGTERM; then let feeds end and requests be answered, and return."""
+def serve(service: Service, host: str, port: int, listens: Callable[[], None] = lambda: None) -> None:
+    """Serve until SIGINT or SIGTERM; then let feeds end and requests be answered, and return.
+
+    `listens` is called as soon as whoever asks will be answered.
+    """
     # By the usual limit, which is there for programs that use select(), a thousand feeds would be too many.
     allow_open_files()
     with _listening(host, port) as listening:
+        listens()
         config = _config(service)
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
             runner.run(_serve(_Server(config), service, listening))
