@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.capacity.plain import Case, cases, thresholds
-from tidegate.capacity.packing import Order, Packer, Packing, first_fit, followers_of, packed
+from tidegate.capacity.least import least_bill
+from tidegate.capacity.packing import Order, Packer, Packing, Spread, first_fit, followers_of, packed
 from tidegate.capacity.pairs import greedy_pairs, random_pairs
 from tidegate.capacity.pricing import Machine, Pricing, Terms
-from tidegate.capacity.provisioning import bill, excess, least_bill
+from tidegate.capacity.provisioning import bill, excess
 from tidegate.csr import Csr, from_rows
 from tidegate.errors import ConfigError
 
-packers = st.builds(Packer, st.sampled_from(Order), st.booleans(), st.booleans())
+packers = st.builds(Packer, st.sampled_from(Order), st.sampled_from(Spread), st.booleans())
 
 
 def terms(capacity: int, per_machine: float = 5.0, per_event: float = 0.25) -> Terms:
@@ -76,7 +77,11 @@ def plain_packed(events: list[int], counts: list[int], terms: Terms, packer: Pac
         if machines and (left + 1) * size <= free(machines[-1]):
             machines[-1][t] = left
             continue
-        order = sorted(machines, key=lambda m: -free(m)) if packer.most_free_first else machines
+        order = {
+            Spread.NOWHERE: [],
+            Spread.FIRST: machines,
+            Spread.MOST_FREE: sorted(machines, key=lambda m: -free(m)),
+        }[packer.spread]
         spread = []
         for machine in order:
             n = min(left, free(machine) // size - 1)

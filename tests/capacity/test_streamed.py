@@ -11,10 +11,11 @@ import pytest
 from tests.capacity.plain import Case, drawn_case
 from tests.capacity.test_provisioning import terms
 from tidegate.capacity import pair_files
+from tidegate.capacity.covers import least_pairs
+from tidegate.capacity.least import least_bill
 from tidegate.capacity.packing import followers_of, packed
 from tidegate.capacity.pair_files import PairFiles
 from tidegate.capacity.pairs import greedy_pairs
-from tidegate.capacity.provisioning import least_bill
 from tidegate.capacity.streamed import Stage, chosen_pairs, placed_pairs
 from tidegate.errors import ConfigError
 
@@ -40,12 +41,13 @@ def test_what_is_chosen_does_not_depend_on_batches(seed: int, tmp_path: Path, mo
     case = drawn_case(random, 12, 40, 30, priced=False)
     monkeypatch.setattr(pair_files, "_BATCH", int(random.integers(1, 9)))
     files = of_case(tmp_path, case, int(random.integers(1, 4)))
-    found = chosen_pairs(files, case.threshold)
     demand = case.demand
-    counts = followers_of(greedy_pairs(demand, case.threshold), demand.n_topics)
-    assert found.counts.tolist() == counts.tolist()
-    assert (found.subscribers, found.pairs) == (demand.n_subscribers, demand.pairs)
-    assert found.least_events == least_bill(demand, case.threshold, terms(60)).events
+    for least, choose in ((False, greedy_pairs), (True, least_pairs)):
+        found = chosen_pairs(files, case.threshold, least=least)
+        counts = followers_of(choose(demand, case.threshold), demand.n_topics)
+        assert found.counts.tolist() == counts.tolist()
+        assert (found.subscribers, found.pairs) == (demand.n_subscribers, demand.pairs)
+        assert found.least_events == least_bill(demand, case.threshold, terms(60)).events
     read, mended = files.demand()
     assert read.topics.values.tolist() == demand.topics.values.tolist()
     assert str(mended) == str(found.mended) == ""

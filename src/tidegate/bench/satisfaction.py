@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from tidegate.bench.demands import SPOTIFY, demand_like
 from tidegate.bench.report import Report, Row, Scale, Section
+from tidegate.bench.traces import demand_like
 from tidegate.capacity.bounds import b3m_bound, fb3m_bound
 from tidegate.capacity.demand import Demand
 from tidegate.capacity.satisfaction import By, Selection, b3m, course, fb3m, fb3m_by
 from tidegate.csr import Int64
 from tidegate.errors import TidegateError
+from tidegate.workload.social import SPOTIFY
 
 _SCALES: Final = {"small": 0.02, "paper": 1.0, "max": 1.0}
 _SHARES: Final = {0.01: (0.87, None), 0.1: (0.75, None), 1.0: (0.82, 0.9)}

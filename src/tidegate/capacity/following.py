@@ -93,7 +93,7 @@ def _repacked(
         left,
         terms.capacity,
         prices,
-        packer.most_free_first,
+        int(packer.spread),
         packer.by_cost,
     )
     used[: len(stays)][~stays] = 0

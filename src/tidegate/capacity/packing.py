@@ -5,7 +5,7 @@ are alike, so all that counts is how many of them a machine has: a part.
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,16 +27,26 @@ class Order(StrEnum):
     """The one with the most events first."""
 
 
+class Spread(IntEnum):
+    """Where topics go that the machine rented last cannot take whole, before new ones are rented."""
+
+    NOWHERE = 0
+    FIRST = 1
+    """To others, wherever there is room first."""
+    MOST_FREE = 2
+    """To others, where most is free first."""
+
+
 @dataclass(frozen=True)
 class Packer:
     """How topics are packed: optimisations (b) to (e) of the thesis, all of them unless told otherwise."""
 
     order: Order = Order.TRAFFIC
     """(c)."""
-    most_free_first: bool = True
-    """(d): what a machine cannot take whole goes where most is free; else, where there is room first."""
+    spread: Spread = Spread.MOST_FREE
+    """(d). What the thesis reports of (b) and (c), more machines with less traffic, says that they spread nowhere."""
     by_cost: bool = True
-    """(e): only if that is cheaper than new machines (Algorithm 12)."""
+    """(e): spread only if that is cheaper than new machines (Algorithm 12)."""
 
 
 class Parts(NamedTuple):
@@ -77,7 +87,7 @@ def packed(events: Int64, counts: Int64, terms: Terms, packer: Packer = Packer()
     order = packing_order(events, counts, packer.order)
     prices = (terms.per_machine, terms.per_event)
     machine, topic, pairs, used = pack(
-        no_machines(), order, events, counts, terms.capacity, prices, packer.most_free_first, packer.by_cost
+        no_machines(), order, events, counts, terms.capacity, prices, int(packer.spread), packer.by_cost
     )
     return Packing(Parts(machine, topic, pairs), used)
 
@@ -117,7 +127,7 @@ def pack(
     counts: Int64,
     capacity: int,
     prices: tuple[float, float],
-    most_free_first: bool,
+    spread: int,
     by_cost: bool,
 ) -> Any:
     """Pack topics on machines that are there, and on new ones; return the parts, and what is used by machine."""
@@ -134,8 +144,8 @@ def pack(
             set_free(machines, current, free_of(machines, current) - (left + 1) * size)
             continue
         begin, most = n, capacity // size - 1
-        while left > 0:
-            where = most_free(machines) if most_free_first else first_with(machines, 2 * size)
+        while left > 0 and spread != Spread.NOWHERE:
+            where = most_free(machines) if spread == Spread.MOST_FREE else first_with(machines, 2 * size)
             if where < 0 or free_of(machines, where) < 2 * size:
                 break
             machine, topics, pairs = _with_part(n, machine, topics, pairs)
@@ -148,8 +158,8 @@ def pack(
             # What was spread pays for as many copies as it has parts, and what is left for new machines.
             extra = -(-left // most)
             new = -(-counts[topic] // most)
-            spread = prices[0] * extra + prices[1] * (counts[topic] + n - begin + extra) * size
-            if spread >= prices[0] * new + prices[1] * (counts[topic] + new) * size:
+            spread_cost = prices[0] * extra + prices[1] * (counts[topic] + n - begin + extra) * size
+            if spread_cost >= prices[0] * new + prices[1] * (counts[topic] + new) * size:
                 for i in range(begin, n):
                     set_free(machines, machine[i], free_of(machines, machine[i]) + (pairs[i] + 1) * size)
                 n, left = begin, counts[topic]

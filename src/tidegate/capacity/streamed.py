@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from tidegate.capacity.covers import MOST_SUMS, Sums, cover_of, least_row, no_sums
 from tidegate.capacity.demand import MOST_EVENTS, Mended
 from tidegate.capacity.packing import Parts
 from tidegate.capacity.pair_files import PairFiles
@@ -21,6 +22,7 @@ from tidegate.kernels import njit
 
 _REPEATED, _SILENT, _IDLE, _SUBSCRIBERS, _PAIRS, _LEAST, _BACK = range(7)
 _FIRST_ROOM: Final = 1 << 16
+_GREEDY, _LEAST_EVENTS, _RANDOM = range(3)
 _ID_BITS: Final = 31
 _ID: Final = (1 << _ID_BITS) - 1
 
@@ -37,31 +39,37 @@ class Chosen:
     pairs: int
     """That there are to choose from."""
     least_events: int
-    """That must go out, whatever is chosen (Algorithm 13)."""
+    """That must come in and go out, whatever is chosen."""
     mended: Mended
 
 
 class Stage:
-    """Chooses pairs so that everybody gets `satisfied_by` events, or all: greedily, or at random by a seed."""
+    """Chooses pairs so that everybody gets `satisfied_by` events, or all: greedily, or at random by a seed.
 
-    def __init__(self, files: PairFiles, satisfied_by: int, seed: int | None = None) -> None:
+    If `least`, what is chosen brings as few events as can be.
+    """
+
+    def __init__(self, files: PairFiles, satisfied_by: int, seed: int | None = None, *, least: bool = False) -> None:
         """Choose from these pairs."""
         if not 0 < satisfied_by < MOST_EVENTS:
             raise ConfigError(f"a threshold is a number of events from 1 to {MOST_EVENTS - 1:,}, not {satisfied_by:,}")
         self._files = files
         self._satisfied_by = satisfied_by
         self._seed = seed
+        self._how = _RANDOM if seed is not None else _LEAST_EVENTS if least else _GREEDY
         self._counts = np.zeros(len(files.events), np.int64)
+        self._needed = np.zeros(len(files.events), np.bool_)
         self._tally = np.zeros(_BACK + 1, np.int64)
 
     def run(self) -> Iterator[tuple[Int32, Int32]]:
         """Yield chosen pairs, subscribers and topics, as batches come."""
         events = self._files.events
-        self._counts[:], self._tally[:] = 0, 0
+        self._counts[:], self._needed[:], self._tally[:] = 0, False, 0
         # A topic's events and who had it last, in one number: most of the time is spent on waiting for memory.
         known = events << _ID_BITS
         met = np.zeros(_FIRST_ROOM, np.bool_)
         state = np.array([0 if self._seed is None else self._seed], np.uint64)
+        sums = no_sums(self._satisfied_by)
         for who, what in _ahead(_whole_rows(self._files.batches())):
             if what.max() >= len(events):
                 raise ConfigError(
@@ -70,10 +78,9 @@ class Stage:
             if who.max() >= len(met):
                 met = np.concatenate((met, np.zeros(max(len(met), int(who.max()) + 1 - len(met)), np.bool_)))
             chosen_who, chosen_what = np.empty_like(who), np.empty_like(what)
-            greedy, n = self._seed is None, 0
             n = _chosen(
-                who, what, events, self._satisfied_by, greedy, state, known, met, self._counts, self._tally,
-                chosen_who, chosen_what,
+                who, what, events, self._satisfied_by, self._how, state, sums, known, met, self._counts, self._needed,
+                self._tally, chosen_who, chosen_what,
             )  # fmt: skip
             if n < 0:
                 raise ConfigError(
@@ -86,12 +93,13 @@ class Stage:
         events, tally = self._files.events, self._tally
         silent = int(np.count_nonzero(events == 0))
         mended = Mended(int(tally[_REPEATED]), silent, int(tally[_SILENT]), int(tally[_IDLE]))
-        return Chosen(events, self._counts, int(tally[_SUBSCRIBERS]), int(tally[_PAIRS]), int(tally[_LEAST]), mended)
+        least = int(tally[_LEAST]) + int(events[self._needed].sum())
+        return Chosen(events, self._counts, int(tally[_SUBSCRIBERS]), int(tally[_PAIRS]), least, mended)
 
 
-def chosen_pairs(files: PairFiles, satisfied_by: int) -> Chosen:
-    """Choose greedily, and keep how many pairs of each topic are chosen."""
-    stage = Stage(files, satisfied_by)
+def chosen_pairs(files: PairFiles, satisfied_by: int, *, least: bool = False) -> Chosen:
+    """Choose greedily or, if `least`, the fewest events, and keep how many pairs of each topic are chosen."""
+    stage = Stage(files, satisfied_by, least=least)
     for _ in stage.run():
         pass
     return stage.chosen()
@@ -151,17 +159,20 @@ def _chosen(
     what: Int32,
     events: Int64,
     satisfied_by: int,
-    greedy: bool,
+    how: int,
     state: Any,
+    sums: Sums,
     known: Int64,
     met: Any,
     counts: Int64,
+    needed: Any,
     tally: Int64,
     chosen_who: Int32,
     chosen_what: Int32,
 ) -> int:
     """Choose from whole rows; -1 if a subscriber has been there before."""
-    row, keys = np.empty(_FIRST_ROOM, np.int32), np.empty(_FIRST_ROOM, np.int64)
+    row = np.empty(_FIRST_ROOM, np.int32)
+    rates, keys = np.empty(_FIRST_ROOM, np.int64), np.empty(_FIRST_ROOM, np.int64)
     at, n = 0, 0
     while at < len(who):
         one = who[at]
@@ -183,8 +194,9 @@ def _chosen(
                 continue
             if size == len(row):
                 row = np.concatenate((row, np.empty(size, np.int32)))
-                keys = np.concatenate((keys, np.empty(size, np.int64)))
-            row[size], keys[size] = topic, key_of(topic, rate)
+                rates = np.concatenate((rates, np.empty(size, np.int64)))
+                keys = np.empty(2 * size, np.int64)
+            row[size], rates[size] = topic, rate
             size += 1
             wanted += rate
             least = min(least, rate)
@@ -194,15 +206,28 @@ def _chosen(
         threshold = min(wanted, satisfied_by)
         tally[_SUBSCRIBERS] += 1
         tally[_PAIRS] += size
-        tally[_LEAST] += max(threshold, least)
         begin = n
         if threshold == wanted:
+            least = wanted
             chosen_what[n : n + size] = row[:size]
             n += size
-        elif greedy:
-            n = greedy_row(keys[:size], threshold, chosen_what, n)
+        elif threshold <= MOST_SUMS:
+            best = cover_of(rates[:size], threshold, sums)
+            least = best.events
+            if how == _LEAST_EVENTS:
+                n = least_row(row, rates, best, sums, chosen_what, n)
         else:
+            least = max(threshold, least)
+        tally[_LEAST] += least
+        for i in range(size):
+            if wanted - rates[i] < threshold:
+                needed[row[i]] = True
+        if n == begin and how == _RANDOM:
             n = random_row(row[:size], events, threshold, state, chosen_what, n)
+        elif n == begin:
+            for i in range(size):
+                keys[i] = key_of(row[i], rates[i])
+            n = greedy_row(keys[:size], threshold, chosen_what, n)
         for i in range(begin, n):
             chosen_who[i] = one
             counts[chosen_what[i]] += 1
