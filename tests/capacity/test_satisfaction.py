@@ -8,7 +8,8 @@ from hypothesis import given, settings
 
 from tests.capacity.plain import Case, cases, costs, greedy, satisfaction, share, thresholds, towards
 from tidegate.capacity.bounds import b3m_bound, fb3m_bound
-from tidegate.capacity.satisfaction import By, b3m, course, fb3m, fb3m_by
+from tidegate.capacity.satisfaction import By, b3m, fb3m, fb3m_by
+from tidegate.capacity.selection import course
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError
 

@@ -11,7 +11,8 @@ from tidegate.bench.report import Report, Row, Scale, Section
 from tidegate.bench.traces import demand_like
 from tidegate.capacity.bounds import b3m_bound, fb3m_bound
 from tidegate.capacity.demand import Demand
-from tidegate.capacity.satisfaction import By, Selection, b3m, course, fb3m, fb3m_by
+from tidegate.capacity.satisfaction import By, b3m, fb3m, fb3m_by
+from tidegate.capacity.selection import Selection, course
 from tidegate.csr import Int64
 from tidegate.errors import TidegateError
 from tidegate.workload.social import SPOTIFY

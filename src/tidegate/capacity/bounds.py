@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tidegate.capacity.demand import Demand
-from tidegate.capacity.satisfaction import checked_costs
+from tidegate.capacity.selection import checked_costs
 from tidegate.csr import Csr, Int64
 from tidegate.kernels import njit
 

@@ -10,7 +10,8 @@ from enum import StrEnum
 import numpy as np
 
 from tidegate.capacity.demand import Demand
-from tidegate.capacity.satisfaction import Selection, b3m, fb3m, selection
+from tidegate.capacity.satisfaction import b3m, fb3m
+from tidegate.capacity.selection import Selection, selection
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError
 

@@ -6,21 +6,23 @@ does not depend on the order of adding up, and of topics that would bring the sa
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidegate.capacity.demand import Demand
 from tidegate.capacity.heap import heap_of, lower, pop, raise_
-from tidegate.csr import Csr, Int64
+from tidegate.capacity.selection import Selection, checked_costs, selection
+from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
+from tidegate.intrinsics import prefetch
 from tidegate.kernels import njit
 
 WHOLE: Final = 1 << 30
 """A share of 1."""
+_AHEAD: Final = 16
+"""So many followers before their turn, what is known of them is asked for: most time goes by waiting for memory."""
 
 
 class By(StrEnum):
@@ -29,18 +31,6 @@ class By(StrEnum):
     GAIN = "G"
     RATIO = "R"
     """The gain for its cost."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Topics to serve, in the order of their choice."""
-
-    topics: Int64
-    cost: int
-    satisfied: int
-    """Subscribers that get their threshold."""
-    satisfaction: float
-    """Shares of thresholds that subscribers get, added up."""
 
 
 def b3m(demand: Demand, satisfied_by: int | Int64, capacity: int, costs: Int64 | None = None) -> Selection:
@@ -98,48 +88,6 @@ def _by(
     return selection(demand, thresholds, costs, chosen)
 
 
-def selection(demand: Demand, thresholds: Int64, costs: Int64, topics: Int64) -> Selection:
-    """Return what serving these topics comes to."""
-    got = received(demand, topics)
-    shares = np.minimum(got, thresholds) / thresholds
-    return Selection(topics, int(costs[topics].sum()), int(np.count_nonzero(got >= thresholds)), float(shares.sum()))
-
-
-def received(demand: Demand, topics: Int64) -> Int64:
-    """Return by subscriber how many events it gets if these topics are served."""
-    served = np.zeros(demand.n_topics, np.int64)
-    served[topics] = demand.events[topics]
-    return _received(demand.topics, served)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class Course:
-    """What a choice comes to, topic by topic."""
-
-    cost: Int64
-    satisfied: Int64
-    satisfaction: NDArray[np.float64]
-
-
-def course(demand: Demand, satisfied_by: int | Int64, chosen: Selection, costs: Int64 | None = None) -> Course:
-    """Return how cost and satisfaction have grown; it ends with what the selection comes to."""
-    prices = checked_costs(demand, costs)
-    satisfied, shares = _course(demand.events, demand.followers, demand.thresholds(satisfied_by), chosen.topics)
-    return Course(np.cumsum(prices[chosen.topics]), satisfied, shares)
-
-
-def checked_costs(demand: Demand, costs: Int64 | None) -> Int64:
-    """Return these costs of topics, or the normalised ones; each is a whole number above 0."""
-    if costs is None:
-        return demand.costs
-    prices = np.asarray(costs)
-    if prices.shape != (demand.n_topics,) or prices.dtype.kind not in "iu":
-        raise ConfigError(f"costs are {demand.n_topics:,} whole numbers, one for each topic")
-    if prices.size and prices.min() <= 0:
-        raise ConfigError(f"topic {np.argmin(prices):,} costs {prices.min():,}: a cost is above 0")
-    return prices.astype(np.int64)
-
-
 def _checked(capacity: int) -> int:
     if capacity < 0:
         raise ConfigError(f"a capacity of {capacity:,}: it is 0 or more")
@@ -149,7 +97,9 @@ def _checked(capacity: int) -> int:
 @njit(cache=True, nogil=True)
 def _towards(events: int, remaining: int, scale: float) -> int:
     """What an event rate does towards satisfying a subscriber, of whom so much remains; `scale` is WHOLE of that."""
-    return WHOLE if events >= remaining else int(events * scale)
+    # Nothing to guess for the processor: which of the two it is cannot be foreseen.
+    part = int(events * scale)
+    return part + (WHOLE - part) * int(events >= remaining)
 
 
 @njit(cache=True, nogil=True)
@@ -158,19 +108,19 @@ def _share(events: float, remaining: float, scale: float) -> int:
     return int(min(events, remaining) * scale)
 
 
-_GAIN, _LIMIT, _EVENTS = range(3)
+_GAIN, _LIMIT, _EVENTS, _COST = range(4)
+_LEFT, _BEGIN = range(2)
 
 
 @njit(cache=True, nogil=True)
 def _b3m(events: Int64, topics: Csr, followers: Csr, thresholds: Int64, costs: Int64, capacity: int) -> Int64:
-    remaining = thresholds.copy()
-    # What is touched together lies together: most of the time is spent on waiting for memory.
-    known = np.zeros((len(events), 3), np.int64)
-    known[:, _EVENTS] = events
-    for topic in range(len(events)):
-        for who in followers.values[followers.offsets[topic] : followers.offsets[topic + 1]]:
-            known[topic, _GAIN] += _towards(events[topic], remaining[who], WHOLE / remaining[who])
+    # What is touched together lies together: a topic in a row of its own, and a subscriber with where its topics begin.
+    wants = np.empty((len(thresholds) + 1, 2), np.int64)
+    wants[:-1, _LEFT], wants[:, _BEGIN] = thresholds, topics.offsets
+    known = np.empty((len(events), 4), np.int64)
+    known[:, _EVENTS], known[:, _COST] = events, costs
     # A topic's key in the heap is its limit for its cost; no limit is below the gain, and on top it is made true.
+    known[:, _GAIN] = _first_towards(events, followers, thresholds)
     known[:, _LIMIT] = known[:, _GAIN]
     heap = heap_of(known[:, _LIMIT] / costs)
     chosen, n, left = np.empty(len(events), np.int64), 0, capacity
@@ -188,18 +138,21 @@ def _b3m(events: Int64, topics: Csr, followers: Csr, thresholds: Int64, costs: I
         if costs[topic] > left:
             continue
         chosen[n], n, left = topic, n + 1, left - costs[topic]
-        for who in followers.values[followers.offsets[topic] : followers.offsets[topic + 1]]:
-            before = remaining[who]
+        end = followers.offsets[topic + 1]
+        for i in range(followers.offsets[topic], end):
+            _ask_ahead(followers.values, i, end, wants, topics.values, known)
+            who = followers.values[i]
+            before = wants[who, _LEFT]
             if before <= 0:
                 continue
-            remaining[who] = after = before - events[topic]
-            was = WHOLE / before
+            wants[who, _LEFT] = after = before - events[topic]
+            was, begin, stop = WHOLE / before, wants[who, _BEGIN], wants[who + 1, _BEGIN]
             if after <= 0:
-                for other in topics.values[topics.offsets[who] : topics.offsets[who + 1]]:
+                for other in topics.values[begin:stop]:
                     known[other, _GAIN] -= _towards(known[other, _EVENTS], before, was)
                 continue
             now = WHOLE / after
-            for other in topics.values[topics.offsets[who] : topics.offsets[who + 1]]:
+            for other in topics.values[begin:stop]:
                 rate = known[other, _EVENTS]
                 gain = known[other, _GAIN] + _towards(rate, after, now) - _towards(rate, before, was)
                 known[other, _GAIN] = gain
@@ -207,8 +160,31 @@ def _b3m(events: Int64, topics: Csr, followers: Csr, thresholds: Int64, costs: I
                     # An eighth more than it must be: where a topic rises often, it is raised seldom.
                     gain += gain >> 3
                     known[other, _LIMIT] = gain
-                    raise_(heap, other, gain / costs[other])
+                    raise_(heap, other, gain / known[other, _COST])
     return chosen[:n]
+
+
+@njit(cache=True, nogil=True)
+def _ask_ahead(followers: Int32, at: int, end: int, wants: Int64, rows: Int32, known: Int64) -> None:
+    """Ask for what is needed of a follower that comes later; of one that comes sooner, for its topics."""
+    if at + _AHEAD < end:
+        prefetch(wants, 2 * np.int64(followers[at + _AHEAD]))
+    if at + _AHEAD // 2 < end:
+        prefetch(rows, wants[followers[at + _AHEAD // 2], _BEGIN])
+    if at + _AHEAD // 4 < end:
+        prefetch(known, 4 * np.int64(rows[wants[followers[at + _AHEAD // 4], _BEGIN]]))
+
+
+@njit(cache=True, nogil=True)
+def _first_towards(events: Int64, followers: Csr, thresholds: Int64) -> Int64:
+    gains = np.zeros(len(events), np.int64)
+    for topic in range(len(events)):
+        for i in range(followers.offsets[topic], followers.offsets[topic + 1]):
+            if i + _AHEAD < len(followers.values):
+                prefetch(thresholds, followers.values[i + _AHEAD])
+            threshold = thresholds[followers.values[i]]
+            gains[topic] += _towards(events[topic], threshold, WHOLE / threshold)
+    return gains
 
 
 _REMAINING, _SCALE = range(2)
@@ -234,11 +210,12 @@ def _lazy(
         if known_at[topic] < n:
             known_at[topic], gain, kept = n, 0, first
             for i in range(first, ends[topic]):
+                if i + _AHEAD < ends[topic]:
+                    prefetch(wants, 2 * np.int64(hopeful[i + _AHEAD]))
                 who = hopeful[i]
-                if wants[who, _REMAINING] > 0:
-                    gain += _share(rate, wants[who, _REMAINING], wants[who, _SCALE])
-                    hopeful[kept] = who
-                    kept += 1
+                gain += _share(rate, wants[who, _REMAINING], wants[who, _SCALE])
+                hopeful[kept] = who
+                kept += int(wants[who, _REMAINING] > 0)
             ends[topic] = kept
             if gain < gains[topic]:
                 gains[topic] = gain
@@ -291,31 +268,9 @@ def _eager(
 def _first_gains(events: Int64, followers: Csr, thresholds: Int64) -> Int64:
     gains = np.zeros(len(events), np.int64)
     for topic in range(len(events)):
-        for who in followers.values[followers.offsets[topic] : followers.offsets[topic + 1]]:
-            gains[topic] += _share(events[topic], thresholds[who], WHOLE / thresholds[who])
+        for i in range(followers.offsets[topic], followers.offsets[topic + 1]):
+            if i + _AHEAD < len(followers.values):
+                prefetch(thresholds, followers.values[i + _AHEAD])
+            threshold = thresholds[followers.values[i]]
+            gains[topic] += _share(events[topic], threshold, WHOLE / threshold)
     return gains
-
-
-@njit(cache=True, nogil=True)
-def _received(topics: Csr, served: Int64) -> Int64:
-    got = np.zeros(len(topics.offsets) - 1, np.int64)
-    for who in range(len(got)):
-        for topic in topics.values[topics.offsets[who] : topics.offsets[who + 1]]:
-            got[who] += served[topic]
-    return got
-
-
-@njit(cache=True, nogil=True)
-def _course(events: Int64, followers: Csr, thresholds: Int64, chosen: Int64) -> Any:
-    remaining = thresholds.copy()
-    satisfied, shares = np.zeros(len(chosen), np.int64), np.zeros(len(chosen))
-    happy, sum_ = 0, 0.0
-    for i in range(len(chosen)):
-        topic = chosen[i]
-        for who in followers.values[followers.offsets[topic] : followers.offsets[topic + 1]]:
-            if remaining[who] > 0:
-                sum_ += min(events[topic], remaining[who]) / thresholds[who]
-                remaining[who] -= events[topic]
-                happy += remaining[who] <= 0
-        satisfied[i], shares[i] = happy, sum_
-    return satisfied, shares
