@@ -18,6 +18,7 @@ from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
 from tidegate.intrinsics import prefetch
 from tidegate.kernels import njit
+from tidegate.workload.terms import Floats
 
 WHOLE: Final = 1 << 30
 """A share of 1."""
@@ -40,7 +41,13 @@ def b3m(demand: Demand, satisfied_by: int | Int64, capacity: int, costs: Int64 |
     raised at once; only what sinks waits until it comes to the top.
     """
     thresholds, prices = demand.thresholds(satisfied_by), checked_costs(demand, costs)
-    chosen = _b3m(demand.events, demand.topics, demand.followers, thresholds, prices, _checked(capacity))
+    gains = _first_towards(demand.events, demand.followers, thresholds)
+    # What is touched together lies together: a subscriber with where its topics begin, and these with their events.
+    # And it is NumPy's memory, which comes in large pages: most time goes by waiting for it.
+    wants = np.stack((np.append(thresholds, 0), demand.topics.offsets), axis=1)
+    known, rows = np.stack((gains, gains), axis=1), demand.topics.values
+    rates, room = demand.events[rows], _checked(capacity)
+    chosen = _b3m(demand.events, rows, rates, demand.followers, wants, known, prices, room)
     return selection(demand, thresholds, prices, chosen)
 
 
@@ -82,7 +89,9 @@ def _by(
 ) -> Selection:
     divisors = costs if by is By.RATIO else np.ones_like(costs)
     if lazy:
-        chosen = _lazy(demand.events, demand.followers, thresholds, costs, divisors, capacity, gains)
+        wants = np.stack((thresholds, WHOLE / thresholds), axis=1)
+        hopeful = demand.followers.values.copy()
+        chosen = _lazy(demand.events, demand.followers.offsets, hopeful, wants, costs, divisors, capacity, gains)
     else:
         chosen = _eager(demand.events, demand.topics, demand.followers, thresholds, costs, divisors, capacity, gains)
     return selection(demand, thresholds, costs, chosen)
@@ -108,20 +117,22 @@ def _share(events: float, remaining: float, scale: float) -> int:
     return int(min(events, remaining) * scale)
 
 
-_GAIN, _LIMIT, _EVENTS, _COST = range(4)
+_GAIN, _LIMIT = range(2)
 _LEFT, _BEGIN = range(2)
 
 
 @njit(cache=True, nogil=True)
-def _b3m(events: Int64, topics: Csr, followers: Csr, thresholds: Int64, costs: Int64, capacity: int) -> Int64:
-    # What is touched together lies together: a topic in a row of its own, and a subscriber with where its topics begin.
-    wants = np.empty((len(thresholds) + 1, 2), np.int64)
-    wants[:-1, _LEFT], wants[:, _BEGIN] = thresholds, topics.offsets
-    known = np.empty((len(events), 4), np.int64)
-    known[:, _EVENTS], known[:, _COST] = events, costs
+def _b3m(
+    events: Int64,
+    topics: Int32,
+    rates: Int64,
+    followers: Csr,
+    wants: Int64,
+    known: Int64,
+    costs: Int64,
+    capacity: int,
+) -> Int64:
     # A topic's key in the heap is its limit for its cost; no limit is below the gain, and on top it is made true.
-    known[:, _GAIN] = _first_towards(events, followers, thresholds)
-    known[:, _LIMIT] = known[:, _GAIN]
     heap = heap_of(known[:, _LIMIT] / costs)
     chosen, n, left = np.empty(len(events), np.int64), 0, capacity
     while heap.size[0] > 0:
@@ -140,7 +151,7 @@ def _b3m(events: Int64, topics: Csr, followers: Csr, thresholds: Int64, costs: I
         chosen[n], n, left = topic, n + 1, left - costs[topic]
         end = followers.offsets[topic + 1]
         for i in range(followers.offsets[topic], end):
-            _ask_ahead(followers.values, i, end, wants, topics.values, known)
+            _ask_ahead(followers.values, i, end, wants, topics, known)
             who = followers.values[i]
             before = wants[who, _LEFT]
             if before <= 0:
@@ -148,19 +159,22 @@ def _b3m(events: Int64, topics: Csr, followers: Csr, thresholds: Int64, costs: I
             wants[who, _LEFT] = after = before - events[topic]
             was, begin, stop = WHOLE / before, wants[who, _BEGIN], wants[who + 1, _BEGIN]
             if after <= 0:
-                for other in topics.values[begin:stop]:
-                    known[other, _GAIN] -= _towards(known[other, _EVENTS], before, was)
+                for j in range(begin, stop):
+                    known[topics[j], _GAIN] -= _towards(rates[j], before, was)
                 continue
             now = WHOLE / after
-            for other in topics.values[begin:stop]:
-                rate = known[other, _EVENTS]
-                gain = known[other, _GAIN] + _towards(rate, after, now) - _towards(rate, before, was)
+            for j in range(begin, stop):
+                # A topic that was enough still is.
+                if rates[j] >= before:
+                    continue
+                other = topics[j]
+                gain = known[other, _GAIN] + _towards(rates[j], after, now) - _towards(rates[j], before, was)
                 known[other, _GAIN] = gain
                 if gain > known[other, _LIMIT]:
                     # An eighth more than it must be: where a topic rises often, it is raised seldom.
                     gain += gain >> 3
                     known[other, _LIMIT] = gain
-                    raise_(heap, other, gain / known[other, _COST])
+                    raise_(heap, other, gain / costs[other])
     return chosen[:n]
 
 
@@ -172,7 +186,7 @@ def _ask_ahead(followers: Int32, at: int, end: int, wants: Int64, rows: Int32, k
     if at + _AHEAD // 2 < end:
         prefetch(rows, wants[followers[at + _AHEAD // 2], _BEGIN])
     if at + _AHEAD // 4 < end:
-        prefetch(known, 4 * np.int64(rows[wants[followers[at + _AHEAD // 4], _BEGIN]]))
+        prefetch(known, 2 * np.int64(rows[wants[followers[at + _AHEAD // 4], _BEGIN]]))
 
 
 @njit(cache=True, nogil=True)
@@ -192,13 +206,18 @@ _REMAINING, _SCALE = range(2)
 
 @njit(cache=True, nogil=True)
 def _lazy(
-    events: Int64, followers: Csr, thresholds: Int64, costs: Int64, divisors: Int64, capacity: int, gains: Int64
+    events: Int64,
+    offsets: Int64,
+    hopeful: Int32,
+    wants: Floats,
+    costs: Int64,
+    divisors: Int64,
+    capacity: int,
+    gains: Int64,
 ) -> Int64:
-    wants = np.empty((len(thresholds), 2))
-    wants[:, _REMAINING], wants[:, _SCALE] = thresholds, WHOLE / thresholds
     heap = heap_of(gains / divisors)
     # Who is satisfied has no share left in any topic, and is dropped from its followers.
-    hopeful, ends = followers.values.copy(), followers.offsets[1:].copy()
+    ends = offsets[1:].copy()
     known_at = np.zeros(len(events), np.int64)
     chosen, n, left = np.empty(len(events), np.int64), 0, capacity
     while heap.size[0] > 0:
@@ -206,7 +225,7 @@ def _lazy(
         if costs[topic] > left:
             pop(heap)
             continue
-        rate, first = float(events[topic]), followers.offsets[topic]
+        rate, first = float(events[topic]), offsets[topic]
         if known_at[topic] < n:
             known_at[topic], gain, kept = n, 0, first
             for i in range(first, ends[topic]):
