@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from rich.progress import Progress
 
 from tidegate.bench.pipeline import rivals, run, throughput
+from tidegate.bench.pipeline.calibration import calibration
 from tidegate.bench.pipeline.changes import _changes, _require_standing
 from tidegate.bench.pipeline.corpus import Corpus
 from tidegate.bench.pipeline.memory import Held, _held
@@ -24,6 +25,7 @@ from tidegate.bench.pipeline.sizes import Sizes
 from tidegate.bench.pipeline.subscribed import Subscribed
 from tidegate.bench.pipeline.throughput import Pace, Throughput, report_plans
 from tidegate.bench.report import Report
+from tidegate.capacity.pipeline_costs import PipelineCosts
 from tidegate.errors import ConfigError, PipelineError, TidegateError
 from tidegate.route.plan import Plan
 from tidegate.spark.trials.batch import Fingerprint, fingerprint
@@ -47,6 +49,7 @@ TINY = Sizes(
     latency_seconds=1.0,
     change_batches=3,
     acknowledged=100,
+    foretold=(600,),
 )
 SUMMARY = {
     "ceiling_posts_per_s",
@@ -61,6 +64,7 @@ SUMMARY = {
     "matches_per_post",
     "changes_per_s",
     "acknowledged_per_s",
+    "forecast_error_pct",
 }
 RUNS = pytest.mark.slow
 
@@ -95,6 +99,7 @@ def subscribed(corpus: Corpus, tmp_path: Path) -> Subscribed:
         "Memory",
         "Rivals",
         "Streams",
+        "Forecast",
         "One word each",
         "Changes",
     ],
@@ -126,6 +131,21 @@ def test_the_last_part_is_announced_when_all_others_are_done(progress: Progress)
     (task,) = progress.tasks
     assert task.description == "changes"
     assert task.total == task.completed + 1
+
+
+@RUNS
+@pytest.mark.usefixtures("spark")
+def test_a_calibrated_model_foretells_other_sizes_to_within_a_factor() -> None:
+    # Of two runs on a machine that others use: what is off by much more is wrong by a unit, a core or a share.
+    costs = PipelineCosts.usual().with_report(calibration(3, (1_000, 10_000), 30_000).as_json(), "calibrated")
+    assert costs.sizes[:2] == (1_000, 10_000)
+    assert 5 < costs.subscription_bytes < 1_000
+    assert 2e7 < costs.worker_bytes < 2e9
+    for section in calibration(4, (3_000, 20_000), 30_000).sections[:2]:
+        subscriptions = float(section.title.split()[1].replace(",", ""))
+        row = section.rows[0]
+        foretold = 2e6 / (costs.post(subscriptions) + row["matches a post"] * costs.row_us)
+        assert row["posts/s"] / 5 < foretold < 5 * row["posts/s"]
 
 
 def test_a_plan_that_loses_a_match_ends_the_run(

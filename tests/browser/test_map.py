@@ -2,11 +2,14 @@
 
 import re
 
+import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.stream import Stream
+from tests.serve.process import ServerProcess
+from tests.serve.scene import bearer
 
 RECTANGLE = re.compile(r"in:\((-?[\d.]+),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+)\)")
 
@@ -111,3 +114,63 @@ def test_the_map_is_panned_and_zoomed_and_needs_nothing_from_elsewhere(visit: Vi
     expect(world).to_have_attribute("viewBox", "-180 -84 360 144")
     hosts = page.evaluate("performance.getEntriesByType('resource').map(each => new URL(each.name).host)")
     assert set(hosts) == {page.evaluate("location.host")}
+
+
+def shown_box(page: Page) -> tuple[float, ...]:
+    box = page.locator("#map g .box")
+    return tuple(float(box.get_attribute(name) or "nan") for name in ("x", "y", "width", "height"))
+
+
+def test_a_rectangle_across_the_antimeridian_is_drawn_and_shown_and_matches(
+    visit: Visit, key: str, stream: Stream
+) -> None:
+    page = visit(key)
+    page.fill("#query", "atoll")
+    world = page.locator("#map svg")
+    # The world is dragged half around, so that what was the edge is in the middle.
+    drag(page, world, 170, 10, -10, 10)
+    x, _, width, _ = map(float, str(world.get_attribute("viewBox")).split())
+    assert (x, width) == pytest.approx((0, 360), abs=2)
+    page.get_by_role("button", name="Draw a rectangle").click()
+    drag(page, world, -30, 10, 30, -40)  # the middle of what is seen
+    west, south, east, north = drawn(page)
+    assert (west, south, east, north) == pytest.approx((150, -40, -150, 10), abs=3)
+    assert shown_box(page) == pytest.approx((west, -north, 360 + east - west, north - south), abs=0.1)
+    expect(page.get_by_label("West", exact=True)).to_have_value(str(west).removesuffix(".0"))
+    stream.post("An atoll of Fiji", lat=-17.7, lon=178.1)
+    stream.post("An atoll of Samoa", lat=-13.8, lon=-171.8)
+    stream.post("An atoll of nowhere", lat=-17.7, lon=10)
+    expect(page.locator("#matches .text")).to_have_text(["An atoll of Samoa", "An atoll of Fiji"])
+
+
+def test_a_query_with_such_a_rectangle_shows_it_on_both_edges_and_keys_move_it_across(visit: Visit, key: str) -> None:
+    page = visit(key)
+    page.fill("#query", "atoll in:(170,-20,-170,0)")
+    assert shown_box(page) == (170, 0, 20, 20)
+    worlds = page.locator("#map use").evaluate_all("uses => uses.map(each => each.getAttribute('x'))")
+    assert worlds == ["-360", "360"]  # where the rest of it is seen
+    page.fill("#query", "")
+    page.focus("#map svg")
+    page.keyboard.press("Enter")
+    for _ in range(22):
+        page.keyboard.press("ArrowRight")  # by a forty-eighth of the world
+    page.keyboard.press("Enter")
+    west, _, east, _ = drawn(page)
+    assert (west, east) == pytest.approx((120, -150), abs=1)
+
+
+def test_who_draws_beyond_the_edge_means_the_edge(visit: Visit, key: str) -> None:
+    page = visit(key)
+    page.get_by_role("button", name="Draw a rectangle").click()
+    drag(page, page.locator("#map svg"), 100, 40, 200, 10)
+    assert drawn(page) == pytest.approx((100, 10, 180, 40), abs=2)
+
+
+def test_the_region_of_a_subscription_that_is_changed_is_on_the_map(
+    visit: Visit, key: str, server: ServerProcess
+) -> None:
+    asked = {"query": "atoll", "region": [170, -20, -170, 0]}
+    httpx.post(f"{server.url}/subscriptions", json=asked, headers=bearer(key)).raise_for_status()
+    page = visit(key)
+    page.locator(".subscription").get_by_role("button", name="Change").click()
+    expect(page.locator("#map g .box")).to_have_attribute("width", "20")

@@ -2,7 +2,7 @@
 
 import time
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
 from tests.serve.process import ServerProcess
@@ -37,6 +37,66 @@ def test_a_key_is_remembered_where_that_is_wanted(visit: Visit, key: str) -> Non
     other = page.context.new_page()
     other.goto(page.url)
     expect(other.locator("#who")).to_contain_text("reader")
+
+
+def follow_link(page: Page, key: str) -> None:
+    """Follow a link with a key, while the page is open."""
+    page.goto(f"{page.url.partition('#')[0]}#key={key}")
+
+
+def test_a_link_with_the_key_of_another_asks_first_and_a_remembered_key_stays(
+    visit: Visit, key: str, server: ServerProcess
+) -> None:
+    page = visit()
+    page.fill("#key", key)
+    page.check("#remember")
+    page.click("text=Sign in")
+    expect(page.locator("#state")).to_have_text("Live")
+    mine = page.locator("#who").inner_text()
+    remembered = page.evaluate("JSON.stringify({...localStorage})")
+    assert key in remembered
+    other = server.sign_up(f"not-{mine}")
+    follow_link(page, other)
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"This link is for not-{mine}")
+    assert other not in page.url
+    page.keyboard.press("Escape")
+    expect(page.locator("#who")).to_have_text(mine)
+    expect(page.locator("#state")).to_have_text("Live")
+    follow_link(page, other)
+    dialog.get_by_role("button", name=f"Go on as not-{mine}").click()
+    expect(page.locator("#who")).to_have_text(f"not-{mine}")
+    assert page.evaluate("JSON.stringify({...localStorage})") == remembered
+    # In another tab nothing has changed, and here it is as before once the other has signed out.
+    tab = page.context.new_page()
+    tab.goto(server.url)
+    expect(tab.locator("#who")).to_have_text(mine)
+    page.click("text=Sign out")
+    expect(page.locator("#who")).to_have_text(mine)
+    page.click("text=Sign out")
+    expect(page.locator("#key")).to_be_visible()
+    assert "tide_" not in page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
+
+
+def test_a_link_with_a_key_of_ones_own_or_of_nobody_changes_nothing(
+    visit: Visit, key: str, server: ServerProcess
+) -> None:
+    page = visit(key)
+    mine = page.locator("#who").inner_text()
+    follow_link(page, "tide_wrong")
+    expect(page.get_by_role("alert")).to_contain_text("The link does not lead in")
+    expect(page.locator("#who")).to_have_text(mine)
+    follow_link(page, key)
+    expect(page.locator("#state")).to_have_text("Live")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert page.url == f"{server.url}/"
+
+
+def test_a_link_replaces_a_key_that_is_no_longer_valid(visit: Visit, key: str) -> None:
+    page = visit()
+    page.evaluate("localStorage.setItem('tidegate.key', 'tide_revoked')")
+    follow_link(page, key)
+    expect(page.locator("#state")).to_have_text("Live")
 
 
 def test_the_operators_view_is_for_operators(visit: Visit, key: str, server: ServerProcess) -> None:

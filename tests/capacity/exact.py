@@ -1,6 +1,7 @@
 """The best there is, by exhaustive search of OR-tools: what greedy choices and bounds are compared with."""
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -61,6 +62,26 @@ def least_cost(case: Case, terms: Terms, machines: int) -> float:
         traffic.append(sum(case.events[t] * (count[t] + copied[t]) for t in range(len(pairs))))
         model.add(traffic[-1] <= terms.capacity * is_rented)
     model.minimize(terms.per_machine * sum(rented) + terms.per_event * sum(traffic))
+    return _solved(model)
+
+
+def least_mixed_cost(events: list[int], counts: list[int], kinds: Sequence[Terms], machines: int) -> float:
+    """What machines of any kinds cost at least that serve so many pairs of each topic, if so many machines do."""
+    model = cp_model.CpModel()
+    rented = [[model.new_bool_var("") for _ in kinds] for _ in range(machines)]
+    parts = [[model.new_int_var(0, count, "") for count in counts] for _ in rented]
+    copies = [[model.new_bool_var("") for _ in counts] for _ in rented]
+    for t, count in enumerate(counts):
+        model.add(sum(part[t] for part in parts) == count)
+    traffic = []
+    for kind, part, copied in zip(rented, parts, copies, strict=True):
+        model.add(sum(kind) <= 1)
+        for t, count in enumerate(counts):
+            model.add(part[t] <= count * copied[t])
+        traffic.append(sum(events[t] * (part[t] + copied[t]) for t in range(len(counts))))
+        model.add(traffic[-1] <= sum(terms.capacity * is_one for terms, is_one in zip(kinds, kind, strict=True)))
+    price = sum(terms.per_machine * one for kind in rented for terms, one in zip(kinds, kind, strict=True))
+    model.minimize(price + kinds[0].per_event * sum(traffic))
     return _solved(model)
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.capacity.exact import least_cost, most_satisfaction, most_satisfied
+from tests.capacity.exact import least_cost, least_mixed_cost, most_satisfaction, most_satisfied
 from tests.capacity.plain import Case, drawn_case, satisfaction
 from tests.capacity.test_provisioning import assert_feasible, terms
 from tidegate.capacity.bounds import b3m_bound, fb3m_bound
@@ -13,7 +13,7 @@ from tidegate.capacity.covers import least_pairs
 from tidegate.capacity.least import book_bill, least_bill
 from tidegate.capacity.packing import first_fit, followers_of, packed
 from tidegate.capacity.pairs import greedy_pairs, random_pairs
-from tidegate.capacity.provisioning import bill, excess
+from tidegate.capacity.provisioning import bill, cheapest_kinds, excess, mixed
 from tidegate.capacity.satisfaction import b3m, fb3m
 
 SEEDS = range(10)
@@ -62,3 +62,24 @@ def test_everybody_is_satisfied_at_no_less_than_the_least_cost(seed: int) -> Non
         rented = (known - prices.per_event * least.events) / prices.per_machine
         best = least_cost(case, prices, int(min(2 * traffic / capacity + 1, rented) + 1e-9))
         assert least.cost - 1e-6 <= best <= known + 1e-6
+
+
+def test_mixed_kinds_cost_no_more_than_one_kind_and_not_much_more_than_the_best() -> None:
+    random = np.random.default_rng(8)
+    over, beaten = [], 0
+    for _ in range(EACH):
+        events, counts = (random.integers(1, most, 4).tolist() for most in (12, 7))
+        # The larger kind is cheaper for what it can take.
+        kinds = [terms(capacity, price, 0.05) for capacity, price in ((30, 3.0), (70, 6.0))]
+        packings = [(packed(np.array(events), np.array(counts), kind), kind) for kind in kinds]
+        packing, _ = mixed(packings, kinds)
+        names, cost = cheapest_kinds(packing, kinds)
+        single = min(bill(*one).cost for one in packings)
+        best = least_mixed_cost(events, counts, kinds, packing.machines + 1)
+        assert len(names) == packing.machines
+        assert best - 1e-6 <= cost <= single + 1e-9
+        beaten += cost < single - 1e-9
+        over.append(cost / best - 1)
+    print(f"{beaten} of {EACH} cheaper than one kind; over the best: {np.mean(over):.1%}, {max(over):.1%} at most")
+    assert beaten >= EACH // 8
+    assert np.mean(over) < 0.05

@@ -55,3 +55,11 @@ def test_the_same_statistics_change_nothing() -> None:
 def test_a_patience_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigError, match="a patience of 1"):
         Offloading(Rule(1, 1, patience=1))
+
+
+def test_topics_may_have_costs_of_their_own_and_what_is_left_of_the_capacity_is_filled() -> None:
+    # Everybody is satisfied by the first topic; the others are served as well, the cheap ones first.
+    demand, _ = Demand.of([5, 5, 5], [0, 0, 0], [0, 1, 2])
+    assert Offloading(Rule(5, 15)).window(demand).serve.tolist() == [0, 1, 2]
+    assert Offloading(Rule(5, 14)).window(demand).serve.tolist() == [0, 1]
+    assert Offloading(Rule(5, 14)).window(demand, np.array([1, 20, 2])).serve.tolist() == [0, 2]

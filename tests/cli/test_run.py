@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.machine import free_port
+from tidegate.cli.app import app
+from tidegate.errors import ConfigError
 from tidegate.spark.job import usual_checkpoint
 from tidegate.store.status import Jobs, JobStatus
 from tidegate.store.store import Store
@@ -202,3 +205,20 @@ def test_status_counts_subscriptions_with_and_without_segments(folder: Path) -> 
     assert about["version"] == 3
     assert about["subscriptions"] == {"count": 2, "version": 2}
     assert [level["subscriptions"] for level in about["segments"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--offload", "inbox"), "say by --live-capacity how many"),
+        (("--offload", "overlay", "--live-capacity", "9"), "nothing can be offloaded to 'overlay'"),
+        (("--offload", "inbox", "--live-capacity", "9", "--offload-goal", "all"), "no goal is called 'all'"),
+        (("--offload", "inbox", "--live-capacity", "9"), "only an inbox is told in real time"),
+    ],
+)
+def test_what_cannot_be_offloaded_is_refused(arguments: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
+    Store.open(tmp_path / "store")
+    places = ("--posts", f"json:{tmp_path}/posts", "--matches", f"delta:{tmp_path}/matches")
+    found = CliRunner().invoke(app, ["run", *places, "--store", str(tmp_path / "store"), *arguments])
+    assert isinstance(found.exception, ConfigError)
+    assert complaint in str(found.exception)

@@ -95,3 +95,16 @@ def test_what_is_missing_is_named() -> None:
         arriving(pa.table({"subscriber": ["a"], "subscription": ["s"], "id": ["1"]}), NOW)
     with pytest.raises(ConfigError, match="1 of 2 notifications have no id"):
         arriving([match("a", "1"), {**match("a", "2"), "id": None}], NOW)
+
+
+def test_a_notification_is_offloaded_if_all_of_its_matches_are() -> None:
+    rows = [
+        match("ana", "x", "s", offloaded=True),
+        match("ana", "x", "t", offloaded=False),
+        match("ana", "y", "s", offloaded=True),
+        match("ana", "y", "t", offloaded=True),
+        match("ben", "x", "s"),
+    ]
+    told = arriving(rows, NOW).notifications.to_pydict()
+    found = dict(zip(zip(told["subscriber"], told["post"], strict=True), told["offloaded"], strict=True))
+    assert found == {("ana", "x"): 0, ("ana", "y"): 1, ("ben", "x"): 0}

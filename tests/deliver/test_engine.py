@@ -411,3 +411,11 @@ def test_a_parcel_is_not_sent_by_two_engines_at_once(delivery: Delivery) -> None
 
     asyncio.run(both())
     assert sorted(shared.posts, key=lambda one: int(one[0])) == [[str(number)] for number in range(40)]
+
+
+def test_what_is_offloaded_is_not_sent(delivery: Delivery) -> None:
+    wanting(delivery)
+    bring(delivery, "p", offloaded=True)
+    bring(delivery, "q")
+    assert delivery.run().tally.notifications == 2
+    assert delivery["email"] == delivery["webhook"] == [["q"]]

@@ -111,8 +111,14 @@ def test_since_a_time_is_everything_that_could_not_be_seen_then(inbox: Inbox, cl
     assert posts(inbox.since("ana", inbox.cursor_at(begin + 1_000))) == ["1", "2"]
     assert posts(inbox.since("ana", inbox.cursor_at(begin + 9_000))) == ["2"]
     clock.now = begin  # turned back
-    inbox.add([match("ana", "3")], "run", 3)
-    assert posts(inbox.since("ana", inbox.cursor_at(begin + 2_000))) == ["3"]
+    for number in (3, 4):
+        inbox.add([match("ana", str(number))], "run", number)
+    # Batches 2, 3 and 4 are of one time, and who looked then, before the clock was turned back, has seen none of them.
+    assert posts(inbox.since("ana", inbox.cursor_at(begin + 2_000))) == ["2", "3", "4"]
+    assert posts(inbox.since("ana", inbox.cursor_at(begin + 1_999))) == ["1", "2", "3", "4"]
+    clock.now = begin + 3_000
+    inbox.add([match("ana", "5")], "run", 5)
+    assert posts(inbox.since("ana", inbox.cursor_at(begin + 3_000))) == ["5"]
 
 
 def test_a_batch_is_of_the_time_when_its_turn_came(inbox: Inbox, database: Database, clock: Clock) -> None:

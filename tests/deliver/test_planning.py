@@ -1,5 +1,6 @@
 """What becomes of an event: nothing that is persisted is lost by quiet hours or caps, and each step says why."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -159,3 +160,13 @@ def test_nothing_persisted_is_ever_lost_and_nothing_rings_when_it_must_not(
         ringing = [send for send in done.sends if send.channel in (*RINGING, "digest")]
         if preferences.quiet is not None:
             assert not any(preferences.quiet.until(BERLIN, as_moment(send.at)) for send in ringing)
+
+
+def test_what_is_offloaded_is_in_the_inbox_and_in_the_digest_and_counts_for_no_cap() -> None:
+    offloaded = replace(EVENT, is_offloaded=True)
+    once = [{"most": 1, "per": "hour"}]
+    plain = planned(at(12), online="desktop", event=offloaded, caps=once)
+    assert (plain.channels, plain.recent) == (("inbox",), ())
+    assert "its topic is offloaded, not served in real time: it is in the inbox only" in plain.why
+    digested = planned(at(12), event=offloaded, digest={"every": "hour"})
+    assert dict(digested.sends) == {"inbox": at(12), "digest": at(13)}

@@ -31,9 +31,10 @@ class Stage:
         self.inbox = Inbox(self.database)
         self._batches, self._names = count(), count()
 
-    def bring(self, subscriber: str, *posts: str) -> None:
+    def bring(self, subscriber: str, *posts: str, offloaded: bool = False) -> None:
         """Let a job bring matches, in one batch."""
-        self.inbox.add(matches(subscriber, posts), "run", next(self._batches))
+        rows = [{**row, "offloaded": offloaded} for row in matches(subscriber, posts)]
+        self.inbox.add(rows, "run", next(self._batches))
 
     def newcomer(self) -> tuple[str, str]:
         """Somebody who was not here before, and its key."""
@@ -302,3 +303,15 @@ def _until(holds: object) -> None:
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def test_what_is_offloaded_is_for_who_looks_into_the_inbox(stage: Stage) -> None:
+    name, key = stage.newcomer()
+    stage.bring(name, "p1")
+    stage.bring(name, "p2", offloaded=True)
+    with following(stage.server.url, key, since=0) as received:
+        stage.bring(name, "p3", offloaded=True)
+        stage.bring(name, "p4")
+        assert posts_of(received, 2) == ["p1", "p4"]
+    answer = httpx.get(f"{stage.server.url}/inbox", params={"since": 0}, headers=bearer(key)).json()
+    assert [each["id"] for each in answer["items"]] == ["p1", "p2", "p3", "p4"]

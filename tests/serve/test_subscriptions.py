@@ -196,12 +196,16 @@ def test_over_broad_subscriptions_are_refused_with_the_estimate(scene: Scene) ->
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:tidegate:problem:over-broad")
     assert answer.json()["estimate"] == pytest.approx(200 * 1440, rel=0.05)
     narrow = scene.ask("ana", "POST", "/subscriptions", json={"query": "storm number7"}).json()
-    assert narrow["expected"] == {
+    expected = narrow["expected"]
+    assert abs(datetime.fromisoformat(expected["since"]) - datetime.now(UTC)) < timedelta(minutes=5)
+    assert expected == {
         "per_day": pytest.approx(1440, rel=0.05),
         "low": pytest.approx(254, rel=0.05),
         "high": pytest.approx(8037, rel=0.05),
         "matched": 1,
         "posts": 200,
+        "stands_for": 200,
+        "since": expected["since"],
         "allowed": 20_000,
     }
     changed = scene.ask("ana", "PATCH", f"/subscriptions/{narrow['subscription']['id']}", json={"query": "storm"})

@@ -34,7 +34,7 @@ from tidegate.spark.sources.posts import read_posts
 
 folder = Path(sys.argv[1])
 builder = SparkSession.builder.remote("local[2]")
-for key, value in {**SETTINGS, "spark.ui.enabled": "false"}.items():
+for key, value in {**SETTINGS, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}.items():
     builder = builder.config(key, value)
 spark = builder.getOrCreate()
 try:

@@ -5,7 +5,7 @@ Events are counted, in whole numbers, over a period that only whoever asks knows
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Mended(NamedTuple):
     silent_pairs: int
     """Pairs of those."""
     idle: int
-    """Subscribers that follow nothing, or nothing but silent topics."""
+    """Subscribers that follow nothing but silent topics."""
 
     def __str__(self) -> str:
         """Say it in a line; nothing if there is nothing to say."""
@@ -47,7 +47,7 @@ class Demand:
     >>> demand.events, demand.topics.offsets, demand.topics.values, demand.costs
     (array([5, 7]), array([0, 1, 3]), array([0, 0, 1], dtype=int32), array([10,  7]))
     >>> str(mended)
-    '1 repeated pairs, 1 topics without events (2 pairs), 2 subscribers without topics'
+    '1 repeated pairs, 1 topics without events (2 pairs), 1 subscribers without topics'
     """
 
     events: Int64
@@ -67,7 +67,7 @@ class Demand:
         if len(who) != len(what):
             raise ConfigError(f"{len(who):,} subscribers and {len(what):,} topics: pairs have one of each")
         if len(what) and what.max() >= len(counts):
-            raise ConfigError(f"topic {what.max():,} is followed, but has no rate: rates are of {len(counts):,} topics")
+            raise without_rate(what, len(counts))
         if len(counts) and counts.max() >= MOST_EVENTS:
             topic = int(np.argmax(counts))
             raise ConfigError(
@@ -77,7 +77,7 @@ class Demand:
         repeated = len(who) - len(pairs)
         who, what = np.divmod(pairs, max(len(counts), 1))
         heard = counts[what] > 0
-        n_subscribers = int(who.max()) + 1 if len(who) else 0
+        n_subscribers = len(np.unique(who))
         silent_pairs = int(np.count_nonzero(~heard))
         who, what = who[heard], what[heard]
         names, row = np.unique(who, return_inverse=True)
@@ -127,6 +127,15 @@ class Demand:
         return np.minimum(self.wanted, asked)
 
 
+def without_rate(topics: Any, rates: int) -> ConfigError:
+    """Return what is wrong with pairs of which some are of topics beyond those that have rates."""
+    beyond = topics[topics >= rates]
+    return ConfigError(
+        f"topic {beyond.max():,} is followed, but has no rate: rates are of {rates:,} topics, "
+        f"{len(beyond):,} pairs of {len(np.unique(beyond)):,} others"
+    )
+
+
 def _whole(what: str, values: object) -> Int64:
     array = np.asarray(values)
     if array.size == 0:
@@ -134,7 +143,8 @@ def _whole(what: str, values: object) -> Int64:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ConfigError(f"{what} are whole numbers, not {array.dtype}: count events over a longer period")
     if array.min() < 0:
-        raise ConfigError(f"{what} have {array.min():,} among them: there is nothing below 0")
+        below = np.count_nonzero(array < 0)
+        raise ConfigError(f"{what} have {array.min():,} among them: there is nothing below 0, but {below:,} are")
     return array.astype(np.int64)
 
 

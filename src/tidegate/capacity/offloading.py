@@ -1,7 +1,8 @@
 """Which topics are served in real time and which are handed on, window by window (thesis, §6.1).
 
 Topics do not flap: where a topic is served it stays, as long as that costs no more than a stated share of the
-satisfaction that a choice made afresh would give. Otherwise the fresh choice is taken as a whole.
+satisfaction that a choice made afresh would give. Otherwise the fresh choice is taken as a whole. What nobody needs to
+be satisfied is served as well, as far as there is room.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 
 from tidegate.capacity.demand import Demand
 from tidegate.capacity.satisfaction import b3m, fb3m
-from tidegate.capacity.selection import Selection, selection
+from tidegate.capacity.selection import Selection, checked_costs, selection
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError
 
@@ -62,9 +63,13 @@ class Offloading:
         self._served = np.empty(0, np.int64)
         self._offloaded = np.empty(0, np.int64)
 
-    def window(self, demand: Demand) -> Decision:
-        """Take in a window's statistics, and say what is served until the next one."""
-        chosen = self._chosen(demand)
+    def window(self, demand: Demand, costs: Int64 | None = None) -> Decision:
+        """Take in a window's statistics, and say what is served until the next one.
+
+        Topics cost an event to each follower, unless `costs` tells what each does.
+        """
+        prices = checked_costs(demand, costs)
+        chosen = self._filled(demand, prices, self._chosen(demand, prices))
         served = np.zeros(demand.n_topics, np.bool_)
         served[chosen.topics] = True
         serve, offload = demand.topic_names[served], demand.topic_names[~served]
@@ -73,10 +78,10 @@ class Offloading:
         self._served, self._offloaded = serve, offload
         return Decision(serve, offload, came, went, chosen)
 
-    def _chosen(self, demand: Demand) -> Selection:
+    def _chosen(self, demand: Demand, costs: Int64) -> Selection:
         rule = self._rule
         choose = b3m if rule.goal is Goal.SATISFIED else fb3m
-        fresh = choose(demand, rule.satisfied_by, rule.capacity)
+        fresh = choose(demand, rule.satisfied_by, rule.capacity, costs)
         if not len(self._served):
             return fresh
         # What would be chosen anyway comes first, then what was served, then what else would be chosen.
@@ -84,9 +89,19 @@ class Offloading:
         again = fresh.topics[were[fresh.topics]]
         others = np.setdiff1d(np.flatnonzero(were), again)
         order = np.concatenate((again, others, fresh.topics[~were[fresh.topics]]))
-        stays = order[_fitting(demand.costs[order].tolist(), rule.capacity)]
-        kept = selection(demand, demand.thresholds(rule.satisfied_by), demand.costs, stays)
+        stays = order[_fitting(costs[order].tolist(), rule.capacity)]
+        kept = selection(demand, demand.thresholds(rule.satisfied_by), costs, stays)
         return kept if self._value(kept) >= (1 - rule.patience) * self._value(fresh) else fresh
+
+    def _filled(self, demand: Demand, costs: Int64, chosen: Selection) -> Selection:
+        """Serve more: what was served before first, and of the others what costs least."""
+        others = np.setdiff1d(np.arange(demand.n_topics), chosen.topics)
+        order = others[np.lexsort((costs[others], ~np.isin(demand.topic_names[others], self._served)))]
+        more = order[_fitting(costs[order].tolist(), self._rule.capacity - chosen.cost)]
+        if not len(more):
+            return chosen
+        thresholds = demand.thresholds(self._rule.satisfied_by)
+        return selection(demand, thresholds, costs, np.concatenate((chosen.topics, more)))
 
     def _value(self, chosen: Selection) -> float:
         return chosen.satisfied if self._rule.goal is Goal.SATISFIED else chosen.satisfaction

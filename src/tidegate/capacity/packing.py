@@ -113,9 +113,11 @@ def check_fit(events: Int64, counts: Int64, terms: Terms) -> None:
     served = np.where(counts > 0, events, 0)
     largest = int(np.argmax(served)) if len(served) else -1
     if largest >= 0 and 2 * served[largest] > terms.capacity:
+        too_large = np.count_nonzero(2 * served > terms.capacity)
         raise ConfigError(
             f"topic {largest:,} has {served[largest]:,} events, which come in and go out once at least, but a "
-            f"{terms.machine.name} takes {terms.capacity:,} in {terms.period_s:,g} s: choose a larger machine"
+            f"{terms.machine.name} takes {terms.capacity:,} in {terms.period_s:,g} s, too few for "
+            f"{too_large:,} topics: choose a larger machine"
         )
 
 

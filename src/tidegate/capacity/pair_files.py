@@ -1,6 +1,7 @@
 """Demand on disk: a folder with pairs (`subscriber`, `topic`) and topics (`topic`, `events`) in Parquet.
 
-Pairs may be one file or a folder of files, read in the order of their names, batch by batch.
+Pairs may be one file or a folder of files, read in the order of their names, batch by batch. Subscribers whom other
+numbers of events satisfy than everybody else may be in a third file, `thresholds.parquet` (`subscriber`, `threshold`).
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate.capacity.demand import MOST_EVENTS, Demand, Mended
+from tidegate.capacity.demand import MOST_EVENTS, Demand, Mended, without_rate
 from tidegate.csr import Int32, Int64
 from tidegate.errors import ConfigError
 
@@ -43,6 +44,32 @@ class PairFiles:
         by_topic[topics] = events
         return by_topic
 
+    @cached_property
+    def own_thresholds(self) -> Int64:
+        """By subscriber: how many events satisfy it, 0 if that is not said; those beyond the last have none either."""
+        path = self.folder / "thresholds.parquet"
+        if not path.exists():
+            return np.zeros(0, np.int64)
+        table = self._table(path, ("subscriber", "threshold"))
+        who, own = (_numbers(path, name, table[name].combine_chunks()) for name in ("subscriber", "threshold"))
+        if repeated := len(who) - len(np.unique(who)):
+            raise ConfigError(f"{path}: {repeated:,} subscribers are there twice")
+        if len(who) and who.max() > _MOST:
+            raise ConfigError(f"{path}: subscriber {who.max():,} is above {_MOST:,}")
+        if wrong := np.count_nonzero((own < 1) | (own >= MOST_EVENTS)):
+            raise ConfigError(f"{path}: {wrong:,} thresholds are none: each is from 1 to {MOST_EVENTS - 1:,} events")
+        by_subscriber = np.zeros(int(who.max()) + 1 if len(who) else 0, np.int64)
+        by_subscriber[who] = own
+        return by_subscriber
+
+    def thresholds_of(self, subscribers: Int64, satisfied_by: int) -> Int64:
+        """Return how many events satisfy these subscribers: `satisfied_by`, unless it is said otherwise."""
+        own, thresholds = self.own_thresholds, np.full(len(subscribers), satisfied_by, np.int64)
+        known = subscribers < len(own)
+        told = own[subscribers[known]]
+        thresholds[known] = np.where(told > 0, told, satisfied_by)
+        return thresholds
+
     def batches(self) -> Iterator[tuple[Int32, Int32]]:
         """Yield subscribers and topics of pairs, as they are on disk."""
         for path in self._pairs():
@@ -53,6 +80,11 @@ class PairFiles:
                         if len(numbers) and numbers.max() > _MOST:
                             raise ConfigError(f"{path}: {name} {numbers.max():,} is above {_MOST:,}")
                     yield who.astype(np.int32, copy=False), what.astype(np.int32, copy=False)
+
+    def without_rate(self) -> ConfigError:
+        """Return what is wrong with pairs of topics beyond those that have rates, all of them gone over and counted."""
+        rates = len(self.events)
+        return without_rate(np.concatenate([what[what >= rates] for _, what in self.batches()]), rates)
 
     def demand(self) -> tuple[Demand, Mended]:
         """Read all of it into memory."""
@@ -90,5 +122,7 @@ def _numbers(path: Path, name: str, column: Any) -> Any:
         raise ConfigError(f"{path}: {column.null_count:,} rows have no {name}")
     numbers = column.to_numpy(zero_copy_only=False)
     if len(numbers) and numbers.min() < 0:
-        raise ConfigError(f"{path}: {name} {numbers.min():,} is below 0")
+        raise ConfigError(
+            f"{path}: {name} {numbers.min():,} is below 0, one of {np.count_nonzero(numbers < 0):,} that are"
+        )
     return numbers

@@ -21,6 +21,9 @@ class Machine:
     """Its price."""
     mbit_per_s: float
     """What it can take in and send out, together."""
+    cores: int | None = None
+    memory_gb: float | None = None
+    """In 10⁹ bytes; lists that do without cores and memory are for traffic alone."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,10 @@ class Pricing:
                 _text(one, "name", "a machine"),
                 _number(one, "per_hour", f"machine {one.get('name')!r}", 0.0),
                 _number(one, "mbit_per_s", f"machine {one.get('name')!r}", math.ulp(0.0)),
+                _cores(one),
+                _number(one, "memory_gb", f"machine {one.get('name')!r}", math.ulp(0.0))
+                if "memory_gb" in one
+                else None,
             )
             for one in value["machines"]
         )
@@ -132,6 +139,13 @@ def _text(value: Any, key: str, where: str) -> str:
     if not isinstance(value, dict) or not isinstance(value.get(key), str) or not value[key]:
         raise ConfigError(f"{where} has no {key}")
     return str(value[key])
+
+
+def _cores(machine: Any) -> int | None:
+    cores = machine.get("cores")
+    if cores is not None and (isinstance(cores, bool) or not isinstance(cores, int) or cores < 1):
+        raise ConfigError(f"cores of machine {machine.get('name')!r} is {cores!r}: a whole number above 0")
+    return cores
 
 
 def _number(value: Any, key: str, where: str, least: float) -> float:

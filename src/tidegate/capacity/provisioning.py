@@ -39,18 +39,25 @@ def excess(demand: Demand, satisfied_by: int | Int64, chosen: Csr) -> Int64:
     return np.diff(events[chosen.offsets]) - demand.thresholds(satisfied_by)
 
 
+def mixed(packings: Sequence[tuple[Packing, Terms]], kinds: Sequence[Terms]) -> tuple[Packing, Terms]:
+    """Return the packing, each made for one kind, that is cheapest once its machines are of the cheapest kinds.
+
+    It costs no more than the best of one kind, since every machine may stay of the kind it was packed for.
+    """
+    return min(packings, key=lambda one: cheapest_kinds(one[0], kinds)[1])
+
+
 def cheapest_kinds(packing: Packing, kinds: Sequence[Terms]) -> tuple[list[str], float]:
-    """Return for each machine the cheapest kind that can take what it has, and what all of them cost together.
+    """Return for each busy machine the cheapest kind that can take what it has, and what all of them cost together.
 
     So machines of several kinds are mixed: what was packed for a large kind may leave some of them with little to do.
     """
     room, prices = np.array([kind.capacity for kind in kinds]), np.array([kind.per_machine for kind in kinds])
-    fitting = np.where(packing.used[:, None] <= room, prices, np.inf)
-    busy = packing.used > 0
-    if not np.isfinite(fitting.min(axis=1)[busy]).all():
+    fitting = np.where(packing.used[packing.used > 0, None] <= room, prices, np.inf)
+    if not np.isfinite(fitting.min(axis=1)).all():
         raise ConfigError("a machine has more to do than any kind can take")
     names = [kinds[i].machine.name for i in fitting.argmin(axis=1)]
-    return names, float(fitting.min(axis=1)[busy].sum()) + kinds[0].per_event * packing.events
+    return names, float(fitting.min(axis=1).sum()) + kinds[0].per_event * packing.events
 
 
 def steps(events: Int64, chosen: Csr, naive: Csr, terms: Terms, fewest: Csr | None = None) -> list[tuple[str, Bill]]:

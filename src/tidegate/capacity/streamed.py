@@ -46,7 +46,8 @@ class Chosen:
 class Stage:
     """Chooses pairs so that everybody gets `satisfied_by` events, or all: greedily, or at random by a seed.
 
-    If `least`, what is chosen brings as few events as can be.
+    Subscribers of whom the files tell a threshold of their own get that instead. If `least`, what is chosen brings as
+    few events as can be.
     """
 
     def __init__(self, files: PairFiles, satisfied_by: int, seed: int | None = None, *, least: bool = False) -> None:
@@ -63,24 +64,22 @@ class Stage:
 
     def run(self) -> Iterator[tuple[Int32, Int32]]:
         """Yield chosen pairs, subscribers and topics, as batches come."""
-        events = self._files.events
+        events, own = self._files.events, self._files.own_thresholds
         self._counts[:], self._needed[:], self._tally[:] = 0, False, 0
         # A topic's events and who had it last, in one number: most of the time is spent on waiting for memory.
         known = events << _ID_BITS
         met = np.zeros(_FIRST_ROOM, np.bool_)
         state = np.array([0 if self._seed is None else self._seed], np.uint64)
-        sums = no_sums(self._satisfied_by)
+        sums = no_sums(max(self._satisfied_by, int(own.max(initial=0))))
         for who, what in _ahead(_whole_rows(self._files.batches())):
             if what.max() >= len(events):
-                raise ConfigError(
-                    f"topic {what.max():,} is followed, but has no rate: rates are of {len(events):,} topics"
-                )
+                raise self._files.without_rate()
             if who.max() >= len(met):
                 met = np.concatenate((met, np.zeros(max(len(met), int(who.max()) + 1 - len(met)), np.bool_)))
             chosen_who, chosen_what = np.empty_like(who), np.empty_like(what)
             n = _chosen(
-                who, what, events, self._satisfied_by, self._how, state, sums, known, met, self._counts, self._needed,
-                self._tally, chosen_who, chosen_what,
+                who, what, events, self._satisfied_by, own, self._how, state, sums, known, met, self._counts,
+                self._needed, self._tally, chosen_who, chosen_what,
             )  # fmt: skip
             if n < 0:
                 raise ConfigError(
@@ -159,6 +158,7 @@ def _chosen(
     what: Int32,
     events: Int64,
     satisfied_by: int,
+    own: Int64,
     how: int,
     state: Any,
     sums: Sums,
@@ -203,7 +203,7 @@ def _chosen(
         if size == 0:
             tally[_IDLE] += 1
             continue
-        threshold = min(wanted, satisfied_by)
+        threshold = min(wanted, own[one] if one < len(own) and own[one] > 0 else satisfied_by)
         tally[_SUBSCRIBERS] += 1
         tally[_PAIRS] += size
         begin = n

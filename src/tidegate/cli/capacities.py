@@ -13,7 +13,10 @@ from tidegate.errors import ConfigError
 
 DemandArgument = Annotated[
     Path,
-    typer.Argument(help="A folder with topics.parquet (topic, events) and pairs/ (subscriber, topic) in Parquet."),
+    typer.Argument(
+        help="A folder with topics.parquet (topic, events), pairs/ (subscriber, topic) and, for subscribers whose "
+        "threshold is another than --threshold, thresholds.parquet (subscriber, threshold)."
+    ),
 ]
 ThresholdOption = Annotated[int, typer.Option(min=1, help="Events in a period that satisfy a subscriber (τ).")]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")]
@@ -45,16 +48,19 @@ def satisfy(
 
     if goal not in list(Goal):
         raise ConfigError(f"no goal is called {goal!r}: choose one of {', '.join(Goal)}")
-    read, mended = PairFiles(demand).demand()
+    files = PairFiles(demand)
+    read, mended = files.demand()
+    thresholds = files.thresholds_of(read.subscriber_names, threshold)
     whole = int(read.costs.sum())
     room = capacity_of(capacity, whole)
-    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, threshold, room)
+    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, thresholds, room)
     count = goal == Goal.SATISFIED
     reached = chosen.satisfied if count else chosen.satisfaction
-    bound = (b3m_bound if count else fb3m_bound)(read, threshold, room)
+    bound = (b3m_bound if count else fb3m_bound)(read, thresholds, room)
     figures = {
         "goal": goal,
         "threshold": threshold,
+        "own_thresholds": int(np.count_nonzero(files.own_thresholds)),
         "capacity": room,
         "capacity_pct": 100 * room / whole if whole else 0.0,
         "used": chosen.cost,
@@ -93,11 +99,13 @@ def capacity_of(text: str, whole: int) -> int:
 
 
 def provision(
-    demand: DemandArgument,
+    demand: Annotated[
+        Path | None, typer.Argument(help="A folder as `satisfy` takes it; with --pipeline there is none.")
+    ] = None,
     threshold: ThresholdOption = 10,
     prices: Annotated[
-        str, typer.Option(help="A price list in JSON, or the name of one that comes along.")
-    ] = "ec2-2014",
+        str | None, typer.Option(help="A price list in JSON, or the name of one that comes along: ec2-2014, …")
+    ] = None,
     machine: Annotated[
         str, typer.Option(help="A kind of machine of the list; cheapest: whichever; mixed: several kinds at once.")
     ] = "cheapest",
@@ -108,6 +116,10 @@ def provision(
     ] = None,
     message_bytes: Annotated[int, typer.Option(min=1, help="Of an event.")] = 200,
     into: Annotated[Path | None, typer.Option(help="Write the allocation here: machine, topic, pairs.")] = None,
+    fewest_events: Annotated[
+        bool,
+        typer.Option("--fewest-events", help="Send everybody as few events as can be, not a greedy choice."),
+    ] = False,
     pairs_into: Annotated[Path | None, typer.Option(help="Write it pair by pair: machine, topic, subscriber.")] = None,
     previous: Annotated[
         Path | None, typer.Option("--from", help="An allocation to start from: as little as possible is moved.")
@@ -119,92 +131,82 @@ def provision(
         bool, typer.Option("--compare", help="Show what each optimisation saves; takes memory for the chosen pairs.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the random choice to compare with.")] = 1,
+    pipeline: Annotated[
+        bool,
+        typer.Option("--pipeline", help="Find the cluster that `tidegate run` needs instead, from measured costs."),
+    ] = False,
+    posts_per_second: Annotated[float, typer.Option(help="Of the stream, at its peak (pipeline).")] = 10_000,
+    subscriptions: Annotated[float, typer.Option(help="That stand, as in 1e9 (pipeline).")] = 1e6,
+    matches_per_post: Annotated[float, typer.Option(help="On average (pipeline).")] = 10,
+    post_bytes: Annotated[int, typer.Option(help="Of a post; of a match --message-bytes (pipeline).")] = 300,
+    headroom: Annotated[float, typer.Option(help="The share of cores and network to leave free (pipeline).")] = 0.3,
+    cores_per_executor: Annotated[int, typer.Option(help="At most (pipeline).")] = 8,
+    inbox: Annotated[bool, typer.Option("--inbox", help="Matches go into inboxes (pipeline).")] = False,
+    measured: Annotated[
+        list[Path] | None,
+        typer.Option(help="JSON of tidegate bench pipeline, index, route or delivery to go by; any number (pipeline)."),
+    ] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure this machine first, for a minute (pipeline).")
+    ] = False,
     json_path: JsonOption = None,
 ) -> None:
-    """Find the machines that satisfy every subscriber, what they cost, and how far that is from the least."""
-    from tidegate.capacity.allocation import read_parts, write_parts, write_placed
-    from tidegate.capacity.following import followed
-    from tidegate.capacity.packing import packed
-    from tidegate.capacity.pair_files import PairFiles
-    from tidegate.capacity.pricing import Pricing, Terms
-    from tidegate.capacity.provisioning import bill, cheapest_kinds, filled_up
-    from tidegate.capacity.streamed import Stage, chosen_pairs, placed_pairs
-    from tidegate.rank.duration import duration
+    """Find the machines that satisfy every subscriber, what they cost, and how far that is from the least.
 
-    listed = Pricing.read(prices)
-    times = [duration(name, text) / 1e6 for name, text in (("period", period), ("billed", billed))]
-    paid = None if traffic_billed is None else duration("traffic-billed", traffic_billed) / 1e6
-    kinds = [Terms(kind, listed, times[0], message_bytes, times[1], paid) for kind in listed.machines]
-    if machine not in ("cheapest", "mixed"):
-        kinds = [kind for kind in kinds if kind.machine == listed.machine(machine)]
-    files = PairFiles(demand)
-    chosen = chosen_pairs(files, threshold)
-    largest = int(chosen.events[chosen.counts > 0].max(initial=0))
-    able = [kind for kind in kinds if kind.capacity >= 2 * largest] or kinds[-1:]
-    packings = [(packed(chosen.events, chosen.counts, kind), kind) for kind in able]
-    packing, terms = min(packings, key=lambda one: bill(*one).cost)
-    figures: dict[str, Any] = {}
-    if previous is not None:
-        follows = followed(read_parts(previous), chosen.events, chosen.counts, terms, within=within)
-        packing = follows.packing
-        figures = {"moved_pairs": follows.moved, "over_scratch_pct": 100 * follows.over_scratch}
-    ours, least = bill(packing, terms), filled_up(chosen.least_events, terms)
-    cost = ours.cost
-    if machine == "mixed":
-        names, cost = cheapest_kinds(packing, able)
-        figures["kinds"] = {name: names.count(name) for name in sorted(set(names))}
-    figures = {
-        "machine": terms.machine.name,
-        "rates": f"events in {period}",
-        "machine_takes": terms.capacity,
-        "threshold": threshold,
-        "subscribers": chosen.subscribers,
-        "pairs": chosen.pairs,
-        "chosen_pairs": int(chosen.counts.sum()),
-        "machines": ours.machines,
-        "events": ours.events,
-        "mbit_per_s": ours.events * message_bytes * 8 / times[0] / 1e6,
-        "cost": cost,
-        "currency": listed.currency,
-        "billed": billed,
-        "least_machines": least.machines,
-        "least_cost": least.cost,
-        "over_lower_bound_pct": 100 * (cost / least.cost - 1) if least.cost else 0.0,
-        **figures,
-        "left_out": chosen.mended._asdict(),
-    }
-    if into is not None:
-        write_parts(packing.parts, into)
-    if pairs_into is not None:
-        write_placed(placed_pairs(Stage(files, threshold), packing.parts, len(chosen.events)), pairs_into)
-    if compare:
-        figures["steps"] = _compared(files, threshold, terms, seed)
-    _tell(figures, str(chosen.mended), json_path)
+    With --pipeline: the machines on which a stream is matched, for so many posts a second and subscriptions.
+    """
+    from tidegate.cli.provisioning import Wanted, provisioned
 
+    if pipeline:
+        from tidegate.capacity.pipeline_costs import PipelineCosts
+        from tidegate.capacity.pipeline_sizing import Load
+        from tidegate.cli import pipeline_sizing
 
-def _compared(files: Any, threshold: int, terms: Any, seed: int) -> list[dict[str, Any]]:
-    from tidegate.capacity.provisioning import steps
-    from tidegate.capacity.streamed import Stage, kept_in_memory
-
-    greedy, naive = (kept_in_memory(Stage(files, threshold, of)) for of in (None, seed))
-    rows: list[dict[str, Any]] = []
-    for name, one in steps(files.events, greedy, naive, terms):
-        first, last = (rows[0]["cost"], rows[-1]["cost"]) if rows else (one.cost, one.cost)
-        rows.append(
-            {
-                "step": name,
-                "machines": one.machines,
-                "events": one.events,
-                "cost": one.cost,
-                "saved_pct": 100 * (1 - one.cost / last),
-                "saved_in_all_pct": 100 * (1 - one.cost / first),
-            }
+        if demand is not None:
+            raise ConfigError(f"{demand}: a pipeline is for posts and subscriptions, not for a demand in a folder")
+        load = Load(
+            posts_per_second,
+            subscriptions,
+            matches_per_post,
+            post_bytes,
+            message_bytes,
+            headroom,
+            cores_per_executor,
+            inbox,
         )
-    return rows
+        costs = PipelineCosts.read(measured or ())
+        if calibrate:
+            from tidegate.bench.pipeline.calibration import calibration
+
+            costs = costs.with_report(calibration(seed).as_json(), "calibrated now")
+        found = pipeline_sizing.pipeline_figures(load, costs, prices or "ec2-7i", machine, billed)
+        pipeline_sizing.show_pipeline(_console(), found)
+        _write(found, json_path)
+        return
+    if demand is None:
+        raise ConfigError("name a folder with the demand, or ask for a cluster by --pipeline")
+    wanted = Wanted(
+        demand,
+        threshold,
+        prices or "ec2-2014",
+        machine,
+        period,
+        billed,
+        traffic_billed,
+        message_bytes,
+        into,
+        pairs_into,
+        previous,
+        within,
+        fewest_events,
+        seed if compare else None,
+    )
+    figures, left_out = provisioned(wanted)
+    _tell(figures, left_out, json_path)
 
 
 def _tell(figures: dict[str, Any], left_out: str, json_path: Path | None) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = _console()
     table = Table(show_header=False)
     for name, value in figures.items():
         if not isinstance(value, list | dict):
@@ -219,6 +221,14 @@ def _tell(figures: dict[str, Any], left_out: str, json_path: Path | None) -> Non
         console.print(shown)
     if left_out:
         console.print(f"left out: {left_out}", highlight=False)
+    _write(figures, json_path)
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def _write(figures: dict[str, Any], json_path: Path | None) -> None:
     if json_path is not None:
         json_path.write_text(json.dumps(figures, indent=1) + "\n")
 

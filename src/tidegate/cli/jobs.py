@@ -60,6 +60,25 @@ def run(
         typer.Option(min=1, help="Matchers a post may visit at the first of eight levels; one at the last."),
     ] = 7.0,
     shed_by: Annotated[str, typer.Option(help="What promises: subscriptions, or consensus.")] = "subscriptions",
+    offload: Annotated[
+        str | None,
+        typer.Option(help="Under overload, tell chosen topics live and hand the others to: inbox, where they wait."),
+    ] = None,
+    live_capacity: Annotated[
+        int | None, typer.Option(min=0, help="With --offload: how many notifications can be told live in a window.")
+    ] = None,
+    offload_window: Annotated[str, typer.Option(help="How often topics are chosen anew, by what the last one had.")] = (
+        "1h"
+    ),
+    satisfied_by: Annotated[
+        int, typer.Option(min=1, help="Live notifications in a window that satisfy a subscriber (τ).")
+    ] = 20,
+    offload_goal: Annotated[
+        str, typer.Option(help="b3m: as many satisfied subscribers as can be; fb3m: shares of thresholds, added up.")
+    ] = "fb3m",
+    offload_by: Annotated[
+        str | None, typer.Option(help="The column of posts that says their topic, as in author; usual: topic.")
+    ] = None,
     id: IdOption = "id",  # noqa: A002
     text: TextOption = "text",
     author: AuthorOption = None,
@@ -68,6 +87,12 @@ def run(
     lon: LonOption = None,
     carry: Annotated[str | None, typer.Option(help="The columns that matches keep, as in: id,text (all).")] = None,
     schema: SchemaOption = None,
+    recent: Annotated[
+        int,
+        typer.Option(
+            min=0, help="So many recent posts are left beside the store, for estimates and dry runs; 0: none."
+        ),
+    ] = 5000,
     metrics_port: MetricsPortOption = 0,
     master: MasterOption = "local[*]",
     conf: ConfOption = None,
@@ -91,6 +116,7 @@ def run(
         shed_beyond=shed_beyond,
         shed_from=shed_from,
         shed_by=running.shedding(shed_by),
+        recent=recent,
     )
     wanted = None if plan is None else Plan.parse(plan)
     job = Job(
@@ -105,6 +131,7 @@ def run(
         {"spark.master": master, **running.settings(conf or ())},
         metrics_port or None,
         for_,
+        offload=running.offloading(offload, live_capacity, offload_window, satisfied_by, offload_goal, offload_by),
     )
     running.run(Console(), job)
 

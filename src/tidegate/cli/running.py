@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from tidegate.cli.status import of_ranks
+from tidegate.cli.status import of_offloading, of_ranks
 from tidegate.errors import ConfigError
 from tidegate.route.costs import Cluster
 from tidegate.route.shedding import By
 from tidegate.spark.job import Job, run_job
 from tidegate.spark.metrics import Figures
+from tidegate.spark.offload import OffloadSettings
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 # Where nobody watches, a log is written, and that need not be longer than it is useful.
@@ -68,6 +69,17 @@ def shedding(text: str) -> By:
     raise ConfigError(f"no shedding goes by {text!r}: choose one of {', '.join(get_args(By))}")
 
 
+def offloading(
+    to: str | None, capacity: int | None, window: str, satisfied_by: int, goal: str, by: str | None
+) -> OffloadSettings | None:
+    """Read what is told in real time; None: everything."""
+    if to is None:
+        return None
+    if capacity is None:
+        raise ConfigError("to offload, say by --live-capacity how many notifications can be told live in a window")
+    return OffloadSettings(to, capacity, seconds(window), satisfied_by, goal, by)
+
+
 def settings(pairs: Sequence[str]) -> dict[str, str]:
     """Read settings of Spark, each as `name=value`."""
     read = {}
@@ -87,6 +99,7 @@ def told(figures: Figures) -> str:
     if figures.candidates_per_post is not None:
         parts.append(f"{figures.candidates_per_post:,.1f} candidates a post")
     parts += of_ranks(figures.ranked_total) if figures.ranked else []
+    parts += [of_offloading(figures.offloading)] if figures.offloading else []
     parts += [f"{count:,} {name}" for count, name in ((total.dead, "dead letters"), (total.shed, "shed")) if count]
     if progress is not None:
         if progress.lag is not None:

@@ -19,6 +19,7 @@ from tidegate.cli.demonstration import Demo, stocked
 from tidegate.deliver.retention import Retention
 from tidegate.serve.first_key import OPERATOR
 from tidegate.serve.post import Post
+from tidegate.serve.post_retention import PostRetention
 from tidegate.serve.server import serving
 from tidegate.serve.service import Service
 from tidegate.serve.settings import Limits, Settings
@@ -82,12 +83,13 @@ def _keys(service: Service) -> dict[str, str]:
 
 
 class _Microblog:
-    """Posts to a service at a steady pace, and lets its inbox forget, as long as the block runs."""
+    """Posts to a service at a steady pace, and lets inbox and posts be forgotten, as long as the block runs."""
 
     def __init__(self, service: Service, demo: Demo) -> None:
         self._service, self._per_s = service, demo.posts_per_s
         self._microblog = Microblog(demo.seed, datetime.now(UTC), demo.posts_per_s)
         self._retention = Retention(service.database, days=_KEPT_DAYS)
+        self._post_retention = PostRetention(service.postbox, service.store.beside, _KEPT_DAYS)
         self._stop = Event()
         self._threads = [Thread(target=work, name=work.__name__, daemon=True) for work in (self._post, self._forget)]
 
@@ -111,6 +113,7 @@ class _Microblog:
     def _forget(self) -> None:
         while not self._stop.wait(_FORGET_EVERY_S):
             self._retention.run()
+            self._post_retention.run()
 
 
 @contextmanager

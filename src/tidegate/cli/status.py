@@ -75,6 +75,14 @@ def of_ranks(ranked: Mapping[str, int]) -> list[str]:
     return [f"{ranked.get(name, 0):,} {about}" for name, about in told if name == "delivered" or ranked.get(name)]
 
 
+def of_offloading(told: Mapping[str, int]) -> str:
+    """What is told in real time, and what waits in the inbox."""
+    return (
+        f"{told['live']:,} told live, {told['later']:,} offloaded; of topics {told['served_topics']:,} are served, "
+        f"{told['offloaded_topics']:,} offloaded, after {told['windows']:,} windows"
+    )
+
+
 def _work(figures: dict[str, Any]) -> str:
     """What matching costs a job: candidates, what was shed, and the loads where there are several matchers."""
     parts = [f"{figures['candidates_per_post']:,.1f} candidates a post"] if "candidates_per_post" in figures else []
@@ -82,6 +90,8 @@ def _work(figures: dict[str, Any]) -> str:
     ranked = figures.get("ranked_total")
     if ranked:
         parts.append(", ".join(of_ranks(ranked)))
+    if offloading := figures.get("offloading"):
+        parts.append(of_offloading(offloading))
     loads = figures["last"]["loads"]
     if len(loads) > 1:
         parts.append("loads by matcher " + ", ".join(f"{matcher}: {load:,}" for matcher, load in loads.items()))

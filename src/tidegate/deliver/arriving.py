@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from tidegate.errors import ConfigError
 
 REQUIRED: Final = ("subscriber", "subscription", "id", "post")
-OPTIONAL: Final = ("at", "topic", "topic_type", "window", "rank")
+OPTIONAL: Final = ("at", "topic", "topic_type", "window", "rank", "offloaded")
 _KEY: Final = ["subscriber", "post"]
 # What JSON writes otherwise than it is; and the character that PostgreSQL has no place for.
 _ESCAPED: Final = r'["\\\x00-\x1f]'
@@ -27,7 +27,7 @@ class Arriving:
     """What a batch brings, each thing once, in the order in which it came."""
 
     notifications: pa.Table
-    """`subscriber`, `post`, `reasons`, `topic`, `topic_type`, `at`."""
+    """`subscriber`, `post`, `reasons`, `topic`, `topic_type`, `at`, `offloaded`."""
     posts: pa.Table
     """`id`, `body`."""
     history: pa.Table
@@ -45,7 +45,8 @@ def arriving(rows: "pa.Table | Iterable[Mapping[str, Any]]", now: int) -> Arrivi
     `id` and `post` are the id and the JSON of a post. `subscription` is the reason, with `window` and `rank` if a
     ranked feed is one. `at` is when the post was written (a time or microseconds; `now` where it is not known).
     `topic` and `topic_type` say what it is about: without a topic, the subscription. A topic that is named has a
-    history, to which a row without a subscriber adds, and nothing else.
+    history, to which a row without a subscriber adds, and nothing else. `offloaded` are matches that are not to be told
+    in real time; a notification is, unless all of its matches are such.
     """
     table = rows if isinstance(rows, pa.Table) else _table(rows)
     _check(table)
@@ -109,6 +110,7 @@ def _columns(table: pa.Table, now: int) -> pa.Table:
             "topic": pc.coalesce(topic, own),
             "topic_type": pc.coalesce(text("topic_type"), usual),
             "at": pc.fill_null(number("at"), now),
+            "offloaded": pc.fill_null(number("offloaded"), 0),
             "named": pc.is_valid(topic),
         }
     )
@@ -152,15 +154,19 @@ def _merged(rows: pa.Table) -> pa.Table:
     """One row for each subscriber and post, with the list of its reasons; what else differs is the first one's."""
     firsts = _first(rows, _KEY)
     if len(firsts) == len(rows):
-        reasons = firsts["reason"]
+        reasons, offloaded = firsts["reason"], firsts["offloaded"]
     else:
         distinct = _numbered(_first(rows, [*_KEY, "reason"]))
         grouped = distinct.group_by(_KEY, use_threads=False).aggregate([("number", "min"), ("reason", "list")])
         reasons = pc.binary_join(grouped.sort_by("number_min")["reason_list"], pa.scalar(",", pa.large_string()))
-    merged = firsts.append_column("reasons", _concatenated("[", reasons, "]"))
+        all_of_them = [("number", "min"), ("offloaded", "min")]
+        least = _numbered(rows).group_by(_KEY, use_threads=False).aggregate(all_of_them)
+        offloaded = least.sort_by("number_min")["offloaded_min"]
+    merged = firsts.drop_columns("offloaded").append_column("offloaded", offloaded)
+    merged = merged.append_column("reasons", _concatenated("[", reasons, "]"))
     # Neighbours in the indexes are written together; a subscriber's own stay in the order in which they came.
     order = pc.sort_indices(_numbered(merged), [("subscriber", "ascending"), ("number", "ascending")])
-    return merged.select(["subscriber", "post", "reasons", "topic", "topic_type", "at"]).take(order)
+    return merged.select(["subscriber", "post", "reasons", "topic", "topic_type", "at", "offloaded"]).take(order)
 
 
 def _first(rows: pa.Table, key: list[str]) -> pa.Table:

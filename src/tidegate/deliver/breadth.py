@@ -32,16 +32,20 @@ class Estimate:
     matched: int
     sampled: int
     posts_per_day: float
+    share: float | None = None
+    """Of all posts, how many match; None: as of the sample, where each of it stands for as many."""
+    witnesses: float | None = None
+    """How many posts tell as much, if each stood for as many; None: so many as there are."""
 
     @property
     def is_known(self) -> bool:
         """Whether the sample is large enough to be taken for the stream."""
-        return self.sampled >= _ENOUGH
+        return self._size >= _ENOUGH
 
     @property
     def per_day(self) -> float:
         """Matches to be expected in a day like those of the sample; 0 if there is no sample."""
-        return self.posts_per_day * self.matched / self.sampled if self.sampled else 0.0
+        return self.posts_per_day * self._share
 
     @property
     def low(self) -> float:
@@ -53,10 +57,20 @@ class Estimate:
         """Nor more."""
         return self.posts_per_day * self._wilson(1)
 
+    @property
+    def _size(self) -> float:
+        return self.sampled if self.witnesses is None else self.witnesses
+
+    @property
+    def _share(self) -> float:
+        if self.share is not None:
+            return self.share
+        return self.matched / self.sampled if self.sampled else 0.0
+
     def _wilson(self, side: int) -> float:
         if not self.sampled:
             return 0.0 if side < 0 else 1.0
-        share, square = self.matched / self.sampled, _Z * _Z / self.sampled
+        share, square = self._share, _Z * _Z / self._size
         middle = share + square / 2
         spread = sqrt(square * (share * (1 - share) + square / 4))
         return min(1.0, max(0.0, (middle + side * spread) / (1 + square)))

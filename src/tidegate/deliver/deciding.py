@@ -113,7 +113,8 @@ class Deciding:
         for row, reasons in told:
             subscriber = audience.subscribers[row.subscriber]
             recent = audience.recent.get(row.subscriber, ())
-            event = Event.of(row.topic, row.topic_type, row.at, posts.get(row.post, {}), reasons, known)
+            about, is_offloaded = posts.get(row.post, {}), bool(row.offloaded)
+            event = Event.of(row.topic, row.topic_type, row.at, about, reasons, known, is_offloaded=is_offloaded)
             decided = plan(event, subscriber, rules, recent, moment)
             audience.let_through(row.subscriber, decided.recent)
             # What is for the live feed and the inbox is there already.

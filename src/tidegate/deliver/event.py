@@ -49,6 +49,8 @@ class Event:
     at: int
     post: Mapping[str, Any] = field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()
+    is_offloaded: bool = False
+    """Whether its topic was not served in real time when it came."""
 
     @classmethod
     def of(
@@ -59,12 +61,13 @@ class Event:
         post: Mapping[str, Any],
         reasons: Iterable[Mapping[str, Any]],
         known: Mapping[str, Reason],
+        *,
+        is_offloaded: bool = False,
     ) -> "Event":
         """What a notification tells of; `known` has subscriptions of which more than their ids is known."""
         named = [reason.get("subscription") for reason in reasons]
-        return cls(
-            topic, topic_type, at, post, tuple(known.get(name) or Reason(name) for name in named if name is not None)
-        )
+        found = tuple(known.get(name) or Reason(name) for name in named if name is not None)
+        return cls(topic, topic_type, at, post, found, is_offloaded)
 
     @property
     def account(self) -> str | None:

@@ -70,9 +70,10 @@ class Inbox:
         with self._database.reading() as connection:
             return is_taken(connection, run, batch)
 
-    def since(self, subscriber: str, cursor: int = 0, limit: int = 100) -> list[Notification]:
-        """The first notifications of a subscriber after a cursor, in order."""
-        return self._notifications(_notifications().where(NOTIFICATIONS.c.subscriber == subscriber), cursor, limit)
+    def since(self, subscriber: str, cursor: int = 0, limit: int = 100, *, live: bool = False) -> list[Notification]:
+        """The first notifications of a subscriber after a cursor, in order; if `live`, without the offloaded ones."""
+        own = _notifications().where(NOTIFICATIONS.c.subscriber == subscriber)
+        return self._notifications(own.where(NOTIFICATIONS.c.offloaded == 0) if live else own, cursor, limit)
 
     def unread(self, subscriber: str, cursor: int = 0, limit: int = 100) -> list[Notification]:
         """The first unread notifications of a subscriber after a cursor, in order."""
@@ -110,12 +111,13 @@ class Inbox:
             return [entry_of(row) for row in connection.execute(query.limit(limit))]
 
     def cursor_at(self, moment: int) -> int:
-        """A cursor after which is everything that could not be seen yet at a moment, and at most one batch besides.
+        """A cursor after which is everything that could not be seen yet at a moment, and a little besides.
 
-        That batch was being written then. Who has seen it tells by the cursors.
+        That is the batch that was being written then. Where several have one time, as while a clock that was turned
+        back is waited for, it is all of these. Who has seen them tells by the cursors.
         """
         earlier = select(BATCHES.c.first).where(BATCHES.c.added <= moment)
-        last = earlier.order_by(BATCHES.c.added.desc(), BATCHES.c.first.desc()).limit(1)
+        last = earlier.order_by(BATCHES.c.added.desc(), BATCHES.c.first).limit(1)
         with self._database.reading() as connection:
             first = connection.execute(last).scalar()
         return 0 if first is None else first - 1

@@ -52,8 +52,8 @@ class Plan:
 def plan(event: Event, subscriber: Subscriber, rules: Rules, recent: tuple[int, ...], now: int) -> Plan:
     """Decide at `now` (microseconds); `recent` is what the plan before had as such for this subscriber.
 
-    Nothing persisted is lost on the way: what quiet hours or a cap hold back is in the inbox, and in the digest
-    if the subscriber has one. Without one, what came in quiet hours is sent together when they end.
+    Nothing persisted is lost on the way: what quiet hours, a cap or offloading hold back is in the inbox, and in the
+    digest if the subscriber has one. Without one, what came in quiet hours is sent together when they end.
     Several channels of one event are one notification.
     """
     preferences = subscriber.preferences
@@ -72,6 +72,10 @@ def plan(event: Event, subscriber: Subscriber, rules: Rules, recent: tuple[int, 
         for channel in decision.channels
         if channel != "nothing"
     }
+    if event.is_offloaded and not sends.keys().isdisjoint((*SENT, "live")):
+        due = None if preferences.lacks("digest") else _digest_due(preferences, now)
+        _withhold(sends, (*SENT, "live"), due, now)
+        why.append(f"its topic is offloaded, not served in real time: {_instead(sends)}")
     if "digest" in sends and (way := _digest_way(preferences)) in sends:
         del sends["digest"]
         why.append(f"no digest: it would repeat what goes by {way} already")

@@ -27,8 +27,9 @@ NOTIFICATIONS: Final = _table(
     topic=Text,
     topic_type=Text,
     at=BigInteger,
+    offloaded=Integer,
 )
-"""The inbox: one row for a subscriber and a post."""
+"""The inbox: one row for a subscriber and a post; 1 in `offloaded` is for what is not told in real time."""
 
 HISTORY: Final = _table("history", topic=Text, post=Text, topic_type=Text, at=BigInteger, cursor=BigInteger)
 """What happened to a topic, for those who follow it later."""

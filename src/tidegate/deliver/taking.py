@@ -83,7 +83,7 @@ def _take_notifications(
     database: Database, connection: Connection, arriving: Table, before: int, *, are_new: bool
 ) -> int:
     """Add those that are not there yet; return how many."""
-    names = ["subscriber", "post", "reasons", "topic", "topic_type", "at"]
+    names = ["subscriber", "post", "reasons", "topic", "topic_type", "at", "offloaded"]
     rows = select(*(arriving.c[name] for name in names), arriving.c[POSITION] + before).where(true())
     made = database.insert(NOTIFICATIONS).from_select([*names, "cursor"], rows)
     if not are_new:

@@ -50,7 +50,7 @@ class Feeds:
                 yield None
 
     async def _missed(self, connection: Connection, cursor: int) -> AsyncIterator[Event]:
-        """What the inbox has after a cursor, page by page."""
+        """What the inbox has after a cursor that is told in real time, page by page."""
         while not connection.is_closed:
             asked = (connection.subscriber, cursor)
             try:
@@ -71,5 +71,5 @@ class Feeds:
 
     def _page(self, subscriber: str, cursor: int) -> tuple[list[Notification], list[Notification]]:
         """The next notifications after a cursor, and those of them that are to be told."""
-        page = self._inbox.since(subscriber, cursor, _PAGE)
+        page = self._inbox.since(subscriber, cursor, _PAGE, live=True)
         return page, self._heard(page)

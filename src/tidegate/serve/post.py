@@ -3,23 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-import pyarrow as pa
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from tidegate.deliver.event import PRESENCE, Event
 from tidegate.deliver.fields import as_microseconds
+from tidegate.store.glimpses import POST
 
-COLUMNS: Final = pa.schema(
-    [
-        ("id", pa.string()),
-        ("ts", pa.timestamp("us", "UTC")),
-        ("author", pa.string()),
-        ("text", pa.string()),
-        ("lang", pa.string()),
-        ("lat", pa.float64()),
-        ("lon", pa.float64()),
-    ]
-)
+COLUMNS: Final = POST
 """The columns of posts that queries look at, and their time."""
 
 DDL: Final = (
@@ -86,3 +76,8 @@ class Post(BaseModel):
     def completed(self, id: str, ts: datetime, author: str | None) -> "Post":  # noqa: A002
         """The same with this id, and a time and an author where it has none."""
         return self.model_copy(update={"id": id, "ts": self.ts or ts, "author": self.author if self.author else author})
+
+
+def found(columns: dict[str, Any]) -> Post:
+    """A post of a stream, by column; unlike one that is handed in here, it may be of any form."""
+    return Post.model_construct(**columns)

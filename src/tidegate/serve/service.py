@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from tidegate.deliver.subscribers import Subscribers
 from tidegate.deliver.upkeep import Upkeep
 from tidegate.deliver.watched_rules import WatchedRules
 from tidegate.deliver.webhook_secrets import WebhookSecrets
-from tidegate.serve import presence, revocations
+from tidegate.serve import post_retention, presence, revocations
 from tidegate.serve.catalogue import Catalogue
 from tidegate.serve.exposition import Exposition
 from tidegate.serve.feed import Feeds
@@ -31,14 +31,17 @@ from tidegate.serve.limits import TokenBuckets
 from tidegate.serve.links import Links
 from tidegate.serve.live import Hub
 from tidegate.serve.post import Post
+from tidegate.serve.post_retention import PostRetention
 from tidegate.serve.postbox import Postbox
 from tidegate.serve.presence import Presence
 from tidegate.serve.recent import Recent
 from tidegate.serve.repeating import repeat
 from tidegate.serve.revocations import Revocations
+from tidegate.serve.seen import Seen
 from tidegate.serve.settings import Settings
 from tidegate.serve.tail import Follower, Tail
 from tidegate.serve.wishes import Wishes, known_from
+from tidegate.store.glimpses import Glimpses
 from tidegate.store.store import Store
 from tidegate.text.analyzer import Analyzer
 
@@ -68,6 +71,7 @@ class Service:
     follower: Follower
     feeds: Feeds
     upkeep: Upkeep | None
+    post_retention: PostRetention | None
     exposition: Exposition
     requests: TokenBuckets
     refused: TokenBuckets
@@ -101,7 +105,7 @@ class Service:
             webhook_secrets=WebhookSecrets(database),
             inbox=inbox,
             catalogue=catalogue,
-            recent=Recent(settings.recent, postbox.last(settings.recent)),
+            recent=Recent(settings.recent, postbox.last(settings.recent), seen=Seen(Glimpses(store.beside))),
             postbox=postbox,
             hub=hub,
             links=links,
@@ -109,6 +113,7 @@ class Service:
             follower=Follower(tail, hub, settings.live.poll_s),
             feeds=Feeds(inbox, settings.live, wishes.heard),
             upkeep=upkeep,
+            post_retention=PostRetention(postbox, store.beside, keep_days) if keep_days else None,
             exposition=Exposition(hub, links, upkeep),
             requests=TokenBuckets(limits.requests_per_s, limits.burst),
             refused=TokenBuckets(limits.refused_per_s, limits.refused_burst),
@@ -148,14 +153,20 @@ class Service:
         yield self.follower.run()
         yield repeat(Presence(self.database, self.hub).round, presence.EVERY_S, "noting who is online")
         yield repeat(Revocations(self.keys, self.hub).round, revocations.EVERY_S, "watching keys")
+        limiter = CapacityLimiter(1)
+
+        def apart(work: Callable[[Callable[[], bool]], object]) -> Callable[[], Awaitable[None]]:
+            """Work in a thread, to which it is told whether to go on."""
+
+            async def working() -> None:
+                await to_thread.run_sync(partial(work, lambda: not ending.is_set()), limiter=limiter)
+
+            return working
+
         if self.upkeep is not None:
-            tidy_up = partial(self.upkeep.round, lambda: not ending.is_set())
-            limiter = CapacityLimiter(1)
-
-            async def tidying() -> None:
-                await to_thread.run_sync(tidy_up, limiter=limiter)
-
-            yield repeat(tidying, _TIDYING_S, "forgetting what is too old")
+            yield repeat(apart(self.upkeep.round), _TIDYING_S, "forgetting what is too old")
+        if self.post_retention is not None:
+            yield repeat(apart(self.post_retention.run), post_retention.EVERY_S, "forgetting posts that are too old")
 
     def close(self) -> None:
         """Close what is open."""

@@ -57,6 +57,8 @@ class Tail:
             return Round(newest, [], None)
         column = NOTIFICATIONS.c.cursor
         query = select(column, NOTIFICATIONS.c.subscriber).where(column > cursor, column <= newest).order_by(column)
+        # What is offloaded costs the feeds nothing: it is for who looks into the inbox.
+        query = query.where(NOTIFICATIONS.c.offloaded == 0)
         with self._database.reading() as connection:
             rows = connection.execute(query.limit(_AT_ONCE)).all()
             wanted = [row.cursor for row in rows if row.subscriber in online]

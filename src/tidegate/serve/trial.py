@@ -8,6 +8,7 @@ from tidegate.index.matcher import Matcher
 from tidegate.query.conjunction import Conjunction, Query, phrase_text
 from tidegate.query.reason import Reason
 from tidegate.serve.recent import Recent
+from tidegate.serve.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class Trial:
     """What a query matches among the recent posts: the newest of them first, with the reason."""
 
     estimate: Estimate
+    sample: Sample
     matches: list[tuple[dict[str, Any], Reason]]
 
 
@@ -30,7 +32,17 @@ def tried(query: Query, recent: Recent, limit: int = 0) -> Trial:
         reason = found.why(row, "query")
         assert reason is not None
         matches.append((sample.posts.slice(row, 1).to_pylist()[0], reason))
-    return Trial(Estimate(len(rows), sample.posts.num_rows, sample.per_day), matches)
+    return Trial(_estimate(rows, sample), sample, matches)
+
+
+def _estimate(matching: list[int], sample: Sample) -> Estimate:
+    each, matched = sample.each_per_day, len(matching)
+    if not sample.per_day:
+        return Estimate(matched, sample.posts.num_rows, 0.0)
+    # Posts that stand for many more than others are fewer witnesses than they seem (Kish's effective sample size).
+    witnesses = sample.per_day**2 / float((each**2).sum())
+    share = float(each[matching].sum()) / sample.per_day
+    return Estimate(matched, sample.posts.num_rows, sample.per_day, share, witnesses)
 
 
 def wanted(conjunction: Conjunction) -> list[str]:

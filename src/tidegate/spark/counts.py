@@ -1,6 +1,6 @@
 """What a stage counts while it works, and how the counts leave a Python worker: as rows that are no matches.
 
-Spark's `observe` sees every row of a micro-batch; a row without a post carries counts in its matches' place and goes
+Spark's `observe` sees every row of a micro-batch; a row without a post carries a line in its matches' place and goes
 no further. So counting costs no second pass, no column, and nothing outside Spark.
 """
 
@@ -69,7 +69,12 @@ class Counts:
 
 def count_row(counts: Counts, schema: pa.Schema, shape: Shape) -> pa.RecordBatch:
     """Return counts as a batch of one row of a schema of matches."""
-    line: Any = {"subscription": counts.to_json()} if shape.paired else counts.to_json()
+    return line_row(counts.to_json(), schema, shape)
+
+
+def line_row(written: str, schema: pa.Schema, shape: Shape) -> pa.RecordBatch:
+    """Return a line as such a row: counts are an object of JSON, and posts that were drawn a list."""
+    line: Any = {"subscription": written} if shape.paired else written
     place = shape.together[0].name
     columns = [pa.array([[line] if wanted.name == place else None], wanted.type) for wanted in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -85,5 +90,14 @@ def observed(rows: DataFrame, post: str, shape: Shape, observation: Observation 
 
 
 def counts_of(observed_values: Mapping[str, Any]) -> Counts:
-    """Read what was observed of a batch."""
-    return Counts.sum((observed_values.get("counts") or "").splitlines())
+    """Read what was counted of a batch."""
+    return Counts.sum(line for line in _lines(observed_values) if line.startswith("{"))
+
+
+def drawn_of(observed_values: Mapping[str, Any]) -> list[str]:
+    """The lines with posts that were drawn from a batch."""
+    return [line for line in _lines(observed_values) if line.startswith("[")]
+
+
+def _lines(observed_values: Mapping[str, Any]) -> list[str]:
+    return (observed_values.get("counts") or "").splitlines()

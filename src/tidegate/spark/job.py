@@ -28,6 +28,7 @@ from tidegate.spark.backlog import FileBacklog
 from tidegate.spark.failure import failure
 from tidegate.spark.listener import MetricsListener
 from tidegate.spark.metrics import Figures, Metrics
+from tidegate.spark.offload import Offload, OffloadSettings
 from tidegate.spark.process import quiet_session, spark_log, stopped_by_signals
 from tidegate.spark.prometheus import serving
 from tidegate.spark.ranked import RankSettings
@@ -80,6 +81,8 @@ class Job:
     """Rank what is ranked, and write that instead of matches; plans and shedding are left as they are then."""
     history: str | None = None
     """The address of posts whose words are counted first, to rank by how rare they are."""
+    offload: OffloadSettings | None = None
+    """What is told in real time of what goes into an inbox, and what becomes of the rest; None: all of it is told."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -118,12 +121,15 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
     `PipelineError`. For the main thread of a process of its own, whose signals it takes.
     """
     settings = {**_connector(job), **job.spark}
-    sink = sinks.sink_at(job.matches, key=job.key)
+    metrics = Metrics()
+    offload = None if job.offload is None else Offload(job.offload)
+    sink = sinks.sink_at(job.matches, key=job.key, offload=offload)
     relearning = _relearning(job, say)
     run_id = run.run_id(job.settings.checkpoint)
     name = run.query_name(run_id)
+    if offload is not None:
+        offload.report = partial(metrics.offloaded, name)
     diary = _Diary(job, run_id)
-    metrics = Metrics()
 
     def tick() -> None:
         figures = metrics.of(name)

@@ -56,6 +56,8 @@ class Figures:
     """What the last batch counted where it ranked matches, as `rank_counts` has it."""
     ranked_total: Counter[str] = field(default_factory=Counter)
     """The same since the start, but for what is held at a time."""
+    offloading: dict[str, int] = field(default_factory=dict)
+    """What is told in real time and what is not, as `Standing` has it; empty where nothing is offloaded."""
     active: bool = True
 
     @property
@@ -81,6 +83,7 @@ class Figures:
             "latency_s": self.latency_s,
             "ranked": self.ranked or None,
             "ranked_total": dict(self.ranked_total) or None,
+            "offloading": self.offloading or None,
         }
         return {
             "batches": self.batches,
@@ -112,6 +115,11 @@ class Metrics:
             figures = self._figures(query)
             figures.ranked = dict(counts)
             figures.ranked_total.update({name: count for name, count in counts.items() if name not in RANKED_LEVELS})
+
+    def offloaded(self, query: str, standing: Mapping[str, int]) -> None:
+        """Take what was decided of topics, and what came of it so far."""
+        with self._lock:
+            self._figures(query).offloading = dict(standing)
 
     def progressed(self, query: str, progress: Progress, trigger_s: float | None = None) -> None:
         """Take what Spark tells of a batch; the latency follows from it where the trigger is known."""

@@ -67,11 +67,12 @@ def match_rows(
     at: Pin | None = None,
     plan: Plan | None = None,
     origin: str | None = None,
+    draws: int = 0,
 ) -> DataFrame:
     """Return one row for every post that matches, with lists of its matches, and between them rows that carry counts.
 
     `plan` is the one to follow, if not that of `at` or the newest. `origin` says where dead letters come from, and is
-    the same in every replay; a stream knows it by itself.
+    the same in every replay; a stream knows it by itself. `draws` is how many posts each part draws for a glimpse.
     """
     columns = names.of(posts.schema)
     keep = carried(posts.schema, columns, carry, shape)
@@ -88,6 +89,7 @@ def match_rows(
         version,
         origin or uuid.uuid4().hex,
         Shedding(newest.most, newest.by),
+        draws,
     )
     if plan.partitions and version is not None and origin is None:
         # Routing and matching must see one cover, however long the job takes: upkeep leaves alone what is pinned.

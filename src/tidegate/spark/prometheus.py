@@ -32,6 +32,17 @@ _RANKED_GAUGES = {
     "held": "Posts held for the open windows of those feeds",
     "held_bytes": "The bytes that those take",
 }
+_OFFLOADING_COUNTERS = {
+    "live": "Notifications that were told in real time",
+    "later": "Notifications that were offloaded",
+    "windows": "Windows after which topics were chosen anew",
+}
+_OFFLOADING_GAUGES = {
+    "served_topics": "Topics that are served in real time",
+    "offloaded_topics": "Topics that are offloaded",
+    "capacity": "Notifications that can be told in real time in a window",
+    "satisfied": "Subscribers who get their threshold from the topics that were chosen",
+}
 
 
 @contextmanager
@@ -69,6 +80,11 @@ class Exposition(Collector):
             yield _counter(f"ranked_{name}", about, ranking, _ranked_total(name))
         for name, about in _RANKED_GAUGES.items():
             yield _gauge(f"ranked_{name}", about, ranking, _ranked(name))
+        offloading = [figures for figures in queries if figures.offloading]
+        for name, about in _OFFLOADING_COUNTERS.items():
+            yield _counter(f"offloading_{name}", about, offloading, _offloading(name))
+        for name, about in _OFFLOADING_GAUGES.items():
+            yield _gauge(f"offloading_{name}", about, offloading, _offloading(name))
         loads = CounterMetricFamily("tidegate_matcher_load", "Visits and candidates", labels=["query", "matcher"])
         for figures in queries:
             for matcher, load in sorted(figures.total.loads.items()):
@@ -117,6 +133,11 @@ def _ranked_total(name: str) -> Callable[[Figures], int]:
 def _ranked(name: str) -> Callable[[Figures], float | None]:
     """By name: what the last batch told of ranked feeds."""
     return lambda figures: figures.ranked.get(name)
+
+
+def _offloading(name: str) -> Callable[[Figures], int]:
+    """By name: what stands of offloading."""
+    return lambda figures: figures.offloading[name]
 
 
 def _told(name: str) -> Callable[[Figures], float | None]:

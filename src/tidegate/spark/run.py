@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from queue import Empty, Queue
 from threading import Thread
+from typing import Any
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.streaming.query import StreamingQuery
@@ -19,7 +20,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tidegate.errors import ConfigError, StoreError
 from tidegate.route.shedding import By, Levels
 from tidegate.spark.columns import Columns, Shape, carried
-from tidegate.spark.counts import Counts, counts_of, observed
+from tidegate.spark.counts import Counts, counts_of, drawn_of, observed
+from tidegate.spark.glimpsing import Glimpsing
 from tidegate.spark.pipeline import match_rows, merged
 from tidegate.spark.reach import check_reach
 from tidegate.spark.relearning import Relearning
@@ -58,6 +60,8 @@ class Settings:
     shed_from: float = Levels().k
     """How many matchers a post may visit at the first level of shedding; at the last it is one."""
     shed_by: By = "subscriptions"
+    recent: int = 5000
+    """So many of the posts that came last, or of those they stand for, are left beside the store; 0: none."""
 
     def __post_init__(self) -> None:
         """Refuse what Spark would refuse later, and less clearly."""
@@ -67,6 +71,8 @@ class Settings:
             raise ConfigError("a job needs a checkpoint: name a folder of its own")
         if self.shed_beyond is not None and self.shed_beyond < 1:
             raise ConfigError(f"shed beyond is {self.shed_beyond}: give the number of posts that may wait, from 1 on")
+        if self.recent < 0:
+            raise ConfigError(f"recent is {self.recent}: give how many posts are left beside the store, or 0 for none")
 
 
 def start(
@@ -134,6 +140,7 @@ class _Batches:
         self._settings, self._report, self._relearning = settings, report, relearning
         beyond, levels = settings.shed_beyond, Levels(settings.shed_from)
         self._relief = None if beyond is None else Relief(beyond, levels, waiting)
+        self._glimpsing = Glimpsing(store, run, settings.recent) if settings.recent else None
         self._may_be_replay = True
         self._is_counted = True
 
@@ -160,10 +167,14 @@ class _Batches:
             shape=settings.shape,
             at=pin,
             origin=origin,
+            draws=self._glimpsing.wanted() if self._glimpsing else 0,
         )
         matches = merged(observed(rows, settings.columns.id, settings.shape, observation), settings.shape)
         self._sink.write(matches, self._run, batch)
-        counts = self._observed(observation)
+        seen = self._observed(observation)
+        counts = counts_of(seen)
+        if self._glimpsing:
+            self._glimpsing.after(batch, counts.posts - counts.dead, drawn_of(seen))
         if self._relearning:
             self._relearning.after(posts, counts, self._store.plans.at(pin.plan))
         if self._relief:
@@ -171,15 +182,15 @@ class _Batches:
         if self._report is not None:
             self._report(batch, counts)
 
-    def _observed(self, observation: Observation) -> Counts:
-        """What was counted of a batch: nothing if its sink runs no action of Spark's, as a function may."""
+    def _observed(self, observation: Observation) -> dict[str, Any]:
+        """What was observed of a batch: nothing if its sink runs no action of Spark's, as a function may."""
         if not self._is_counted:
-            return Counts()
-        found: Queue[Counts] = Queue()
-        Thread(target=lambda: found.put(counts_of(observation.get)), name="tidegate-counts", daemon=True).start()
+            return {}
+        found: Queue[dict[str, Any]] = Queue()
+        Thread(target=lambda: found.put(observation.get), name="tidegate-counts", daemon=True).start()
         try:
             return found.get(timeout=_COUNTS_S)
         except Empty:
             _log.warning("the sink of %s runs no action of Spark: its batches are not counted", self._run)
             self._is_counted = False
-            return Counts()
+            return {}

@@ -18,6 +18,7 @@ from tidegate.deliver.database import Database, UnreachableError
 from tidegate.deliver.inbox import Inbox
 from tidegate.errors import ConfigError
 from tidegate.spark.address import Address
+from tidegate.spark.offload import Offload
 from tidegate.spark.reach import check_reach
 from tidegate.spark.told import told
 from tidegate.store.location import Location
@@ -114,17 +115,18 @@ class InboxSink(Sink):
     for each other. What is collected does not grow with the stream.
     """
 
-    def __init__(self, address: Address, key: Sequence[str]) -> None:
+    def __init__(self, address: Address, key: Sequence[str], offload: Offload | None = None) -> None:
         """Write to the database of an address such as inbox:sqlite:///inbox.db; `key` begins with a post's id.
 
-        The option `at` names the column that says when a post was written.
+        The option `at` names the column that says when a post was written. `offload` decides what is not to be told in
+        real time.
         """
-        self._address, self._key = address, tuple(key)
+        self._address, self._key, self._offload = address, tuple(key), offload
         self._inbox: Inbox | None = None
 
-    def __reduce__(self) -> tuple[type["InboxSink"], tuple[Address, tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[type["InboxSink"], tuple[Address, tuple[str, ...], Offload | None]]:
         """Travel without connections."""
-        return InboxSink, (self._address, self._key)
+        return InboxSink, (self._address, self._key, self._offload)
 
     def check(self, spark: SparkSession) -> None:
         """Refuse a database that cannot be opened."""
@@ -136,7 +138,10 @@ class InboxSink(Sink):
 
     def write(self, matches: DataFrame, query: str, batch: int) -> None:
         """Collect the batch and have it taken; wait for a database that is being started again."""
-        rows = told(matches, self._key, self._address.options.get("at")).toArrow()
+        served_by = None if self._offload is None else self._offload.settings.by
+        rows = told(matches, self._key, self._address.options.get("at"), served_by).toArrow()
+        if self._offload is not None:
+            rows = self._offload.marked(rows, query, batch)
         # Had it been committed and nobody been told, it would be known by its number.
         _patiently(lambda: self._opened().add(rows, query, batch))
 
@@ -177,16 +182,21 @@ class HookSink(Sink):
         self._hook(matches, batch)
 
 
-def sink_at(address: str, *, key: Sequence[str] = ("id", "subscription")) -> Sink:
+def sink_at(address: str, *, key: Sequence[str] = ("id", "subscription"), offload: Offload | None = None) -> Sink:
     """Return the sink of an address, such as delta:matches/ or kafka://127.0.0.1:9092/matches.
 
-    `key` names the columns that tell rows apart, the last of them the ones to read them by.
+    `key` names the columns that tell rows apart, the last of them the ones to read them by. To `offload` is for inboxes
+    alone, from where live feeds are told.
     """
     place = Address.parse(address, KINDS)
+    if offload is not None and place.kind != "inbox":
+        raise ConfigError(
+            f"{address}: only an inbox is told in real time, so nothing else can offload: write inbox:URL"
+        )
     if place.kind == "kafka":
         return KafkaSink(place, key)
     if place.kind == "inbox":
-        return InboxSink(place, key)
+        return InboxSink(place, key, offload)
     if place.kind == "console":
         return ConsoleSink(_rows(place), key[1:])
     folder = place.folder()

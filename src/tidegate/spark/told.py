@@ -16,12 +16,12 @@ _TOPIC: Final = ("topic", "topic_type")
 _RANKED: Final = ("ranking", "window", "begins", "rank", "score", "reason")
 
 
-def told(matches: DataFrame, key: Sequence[str], at: str | None) -> DataFrame:
+def told(matches: DataFrame, key: Sequence[str], at: str | None, served_by: str | None = None) -> DataFrame:
     """Return a row for each match; the first column of `key` has a post's id, and `at` says when it was written.
 
     Without `at`, that is the column `ts`, if posts have such a column of timestamps, or else left open. Matches that
     are known by their rank as well keep it, and their window; posts that name a `topic` and its `topic_type` are told
-    as about that.
+    as about that. `served_by` names a column of posts that is kept as `served_by`, whatever else becomes of it.
     """
     for name in _WHOSE:
         if name not in matches.columns:
@@ -35,7 +35,14 @@ def told(matches: DataFrame, key: Sequence[str], at: str | None) -> DataFrame:
     post = F.to_json(F.struct(*(name for name in matches.columns if name not in added)))
     topics = [F.col(name).cast("string") for name in _TOPIC if name in matches.columns]
     id_ = F.col(key[0]).cast("string").alias("id")
-    return matches.select(*kept, *topics, id_, post.alias("post"), *_time(matches, at))
+    apart = [] if served_by is None else [_named(matches, served_by).cast("string").alias("served_by")]
+    return matches.select(*kept, *topics, id_, post.alias("post"), *_time(matches, at), *apart)
+
+
+def _named(matches: DataFrame, name: str) -> Column:
+    if name not in matches.columns:
+        raise ConfigError(f"topics are offloaded by {name!r}, which matches do not carry: {', '.join(matches.columns)}")
+    return F.col(name)
 
 
 def _time(matches: DataFrame, at: str | None) -> list[Column]:

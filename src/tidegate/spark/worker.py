@@ -6,6 +6,7 @@ A worker serves many tasks; it opens a store once, and keeps its segments mapped
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
@@ -22,7 +23,8 @@ from tidegate.route.plan import Plan
 from tidegate.route.shedding import Shedding
 from tidegate.route.visits import Visits, unpacked
 from tidegate.spark.columns import MATCHER, VISITS, Columns, Shape
-from tidegate.spark.counts import Counts, count_row
+from tidegate.spark.counts import Counts, count_row, line_row
+from tidegate.spark.glimpsing import drawn_line
 from tidegate.spark.receive import Receiver
 from tidegate.store.dead_letters import DeadLetters
 from tidegate.store.location import Location
@@ -55,6 +57,8 @@ class Task:
     origin: str
     """Where dead letters come from, unless the micro-batch says so."""
     shedding: Shedding = field(default_factory=Shedding)
+    draws: int = 0
+    """How many posts are drawn from each batch of Arrow's, for a glimpse of the stream."""
 
     @property
     def store(self) -> Store:
@@ -119,6 +123,7 @@ def matching(task: Task) -> Callable[[Batches], Batches]:
             posts, dead = receiver.good(batch)
             schema = schema or match_schema(posts.schema, task)
             counts = Counts(posts=batch.num_rows, dead=dead)
+            yield from _drawn(posts, task, schema)
             yield from _match(posts, standing.match(posts, None, **task.columns.read), task, schema, counts, 0)
 
     return match
@@ -142,7 +147,8 @@ def routing(task: Task) -> Callable[[Batches], Batches]:
                 counts.shed = len(visits) - len(kept)
                 visits = kept
             yield from _visits(posts, visits, ways.fingerprint, schema)
-            for found in _match(posts, head, task, match_schema(posts.schema, task), counts, HEAD):
+            matches = match_schema(posts.schema, task)
+            for found in chain(_drawn(posts, task, matches), _match(posts, head, task, matches, counts, HEAD)):
                 yield _on_the_way(found, packed(ways.fingerprint, beyond), schema)
 
     return route
@@ -194,6 +200,12 @@ def match_schema(posts: pa.Schema, task: Task) -> pa.Schema:
     pair = pa.struct([(name, pa.string()) for name in task.shape.names])
     kind = pa.list_(pair if task.shape.paired else pa.string())
     return pa.schema([*(posts.field(name) for name in task.carried), *((f.name, kind) for f in task.shape.together)])
+
+
+def _drawn(posts: pa.RecordBatch, task: Task, schema: pa.Schema) -> Batches:
+    """Some posts on one line, if any are wanted and there are any."""
+    if task.draws and posts.num_rows:
+        yield line_row(drawn_line(posts, task.columns, task.draws), schema, task.shape)
 
 
 def _match(

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 
+from tidegate.deliver.clock import SECOND
 from tidegate.errors import ConfigError, StoreError
 from tidegate.route.plan import Plan
 from tidegate.store.cover import Cover, compact, cover_at, latest
+from tidegate.store.glimpses import OLDEST, Glimpses
 from tidegate.store.lease import Lease
 from tidegate.store.leftovers import leftovers, needed_covers
 from tidegate.store.pins import Pin
@@ -153,6 +155,7 @@ class Upkeep:
         for name in removed:
             store.files.delete(name)
         store.pins.tidy(self._since())
+        Glimpses(store.beside).tidy(time.time() - OLDEST / SECOND)
         return len(deleted), len(removed)
 
     def _run(self) -> Tidied:

@@ -22,7 +22,7 @@ NOTE: Final = (
     "often the job looks for posts; a post waits for the batch under way, too."
 )
 _PER_S: Final = 20
-_WARM: Final = 3
+_WARM: Final = 2
 # Spark starts within so long, however busy the machine is, and a batch is done.
 _PATIENCE_S: Final = 120.0
 _TOPIC: Final = "harbour"

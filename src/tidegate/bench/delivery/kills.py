@@ -116,11 +116,13 @@ def _is_acknowledged(site: Site, post: dict[str, str]) -> bool:
 
 def _torment(site: Site, part: Part, kills: int, outcome: Outcome, generator: random.Random) -> None:
     """Kill a part and start it again, so often; one that takes long to start is left to do some work first."""
+    before = 0
     for _ in range(kills):
         if part == "pipeline":
-            _see_it_work(site)
+            _see_it_work(site, before)
         time.sleep(generator.uniform(*_WORKS_S))
         site.kill(part)
+        before = _heard(site)
         outcome.kills[part] += 1
         time.sleep(generator.uniform(*_AWAY_S))
         if not comes_true(lambda: _has_started(site, part), _PATIENCE_S):
@@ -143,9 +145,8 @@ def _keep_running(site: Site) -> bool:
     return True
 
 
-def _see_it_work(site: Site) -> None:
-    """Wait until something comes through the pipeline."""
-    before = _heard(site)
+def _see_it_work(site: Site, before: int) -> None:
+    """Wait until more has come through the pipeline than had when it was killed last."""
     if not comes_true(lambda: _keep_running(site) and _heard(site) > before, _PATIENCE_S):
         raise site.pipeline.failure("brings nothing")
 

@@ -44,7 +44,10 @@ class Server:
         with suppress(psutil.NoSuchProcess):
             leader = psutil.Process(self._server.get_pid())
             everyone = [leader, *leader.children()]
-            leader.kill()
+            # The leader first: it would start a child again. They would notice by themselves, but only in a while.
+            for each in everyone:
+                with suppress(psutil.NoSuchProcess):
+                    each.kill()
             psutil.wait_procs(everyone, timeout=_GONE_S)
 
     def restart(self) -> None:

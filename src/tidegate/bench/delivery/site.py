@@ -9,7 +9,9 @@ from typing import Any, Final, Literal
 from tidegate.bench.delivery.listener import Listener
 from tidegate.bench.delivery.process import Process
 from tidegate.bench.delivery.server import Server
-from tidegate.bench.delivery.service import Service
+from tidegate.bench.delivery.service import PATIENCE_S, Service
+from tidegate.serve.postbox import Postbox
+from tidegate.store.store import Store
 
 Part = Literal["service", "database", "pipeline"]
 PARTS: Final[tuple[Part, ...]] = ("service", "database", "pipeline")
@@ -36,13 +38,16 @@ class Site:
 
     def start(self, subscribers: int, seed: int) -> None:
         """Start all parts. A subscriber asks for several words: some posts match several of its subscriptions."""
+        # Spark takes longer to start than all the rest: what it needs to find is made first.
+        Store.open(self.service.store)
+        Postbox(self.service.posts)
+        self.restart("pipeline")
         self.service.start()
         generator = random.Random(seed)
         for name in (f"reader{number}" for number in range(subscribers)):
             self.keys[name] = key = self.service.sign_up(name)
             self._wanted[name] = self._subscribe(key, generator)
             self.listeners[name] = Listener(self.service.port, key)
-        self.restart("pipeline")
 
     @property
     def pipeline(self) -> Process:
@@ -101,7 +106,7 @@ class Site:
     def _subscribe(self, key: str, generator: random.Random) -> dict[str, str]:
         """Subscribe to some words; return them by subscription."""
         words = generator.sample(_WORDS, _SUBSCRIPTIONS)
-        answers = [self.service.ask("POST", "/subscriptions", key, {"query": word}) for word in words]
+        answers = [self.service.ask("POST", "/subscriptions", key, {"query": word}, PATIENCE_S) for word in words]
         return {answer["subscription"]["id"]: word for answer, word in zip(answers, words, strict=True)}
 
     def _run_pipeline(self) -> Process:

@@ -40,14 +40,15 @@ class Sizes:
 SIZES: Final[dict[Scale, Sizes]] = {
     "small": Sizes(
         subscribers=20_000,
-        batches=6,
+        batches=4,
         matches=20_000,
         rival_batches=1,
+        checked=200,
         feeds=1_000,
-        feed_s=4.0,
+        feed_s=3.0,
         doubled_s=1.5,
         listeners=5,
-        timed_posts=60,
+        timed_posts=40,
         kills=1,
     ),
     "paper": Sizes(feed_databases=("Postgres", "SQLite")),

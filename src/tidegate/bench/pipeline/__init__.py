@@ -15,6 +15,7 @@ from tidegate.bench.parts import run_parts
 from tidegate.bench.pipeline.changes import report_changes
 from tidegate.bench.pipeline.corpus import Corpus
 from tidegate.bench.pipeline.fan_out import report_fan_out
+from tidegate.bench.pipeline.forecast import CORES, report_forecast
 from tidegate.bench.pipeline.memory import report_memory
 from tidegate.bench.pipeline.rivals import report_rivals
 from tidegate.bench.pipeline.searches import Searches, several_words
@@ -29,7 +30,6 @@ from tidegate.spark.trials.batch import trial_session
 
 __all__ = ["run"]
 
-_CORES: Final = 2
 _MATCHES_PER_POST: Final = 10.0
 
 
@@ -50,8 +50,9 @@ def run(
     sizes = sizes or SIZES[scale]
     sizes = replace(sizes, plans=plans) if plans else sizes
     _check_plans(sizes)
-    report = Report("pipeline", scale, {"seed": seed, "posts_file": posts.name if posts else None, **asdict(sizes)})
-    count = 6 + len(sizes.subscriptions) + (sizes.partitioned > 0)
+    params = {"seed": seed, "posts_file": posts.name if posts else None, "cores": CORES, **asdict(sizes)}
+    report = Report("pipeline", scale, params)
+    count = 6 + bool(sizes.foretold) + len(sizes.subscriptions) + (sizes.partitioned > 0)
     with tempfile.TemporaryDirectory(prefix="tidegate-bench-") as folder:
         run_parts(_parts(report, sizes, seed, posts, Path(folder)), "posts", count, progress)
     return report
@@ -69,7 +70,7 @@ def _parts(report: Report, sizes: Sizes, seed: int, posts: Path | None, folder: 
     corpus = Corpus.read(posts, sizes.posts, seed)
     written = corpus.write(folder / "posts")
     yield "Spark"
-    with trial_session(_CORES) as spark:
+    with trial_session(CORES) as spark:
         for count in sizes.subscriptions:
             yield f"{count:,} subscriptions"
             searches = Searches.draw(corpus, count, _MATCHES_PER_POST, several_words(), seed)
@@ -82,6 +83,9 @@ def _parts(report: Report, sizes: Sizes, seed: int, posts: Path | None, folder: 
                 some = corpus.write(folder / "some-posts", 0, sizes.plan_posts)
                 plans = [Plan.parse(f"{kind}:{matchers}") for kind in sizes.plans for matchers in sizes.matchers]
                 report_plans(report, spark, some, subscribed, paces.ceiling, plans, sizes)
+        if sizes.foretold:
+            yield "forecasts"
+            report_forecast(report, spark, written, folder, corpus, _MATCHES_PER_POST, sizes, seed)
         yield "one word each"
         report_fan_out(report, spark, folder, corpus, sizes, seed)
         yield "changes"

@@ -29,6 +29,8 @@ class Sizes:
     change_batches: int = 10
     acknowledged: int = 20_000
     """Single calls of subscribing, by many threads."""
+    foretold: tuple[int, ...] = ()
+    """Other numbers of subscriptions, at which the capacity model is compared with what is measured."""
 
     @property
     def headline(self) -> int:
@@ -53,7 +55,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
         latency_seconds=3.0,
         change_batches=2,
         acknowledged=2_000,
+        foretold=(30_000, 200_000),
     ),
-    "paper": Sizes((10_000, 100_000, 1_000_000), partitioned=1_000_000),
+    "paper": Sizes((10_000, 100_000, 1_000_000), partitioned=1_000_000, foretold=(300_000, 2_000_000)),
     "max": Sizes((10_000_000,), partitioned=0, rival_posts=5_000, rival_rounds=1),
 }

@@ -14,6 +14,8 @@ from tidegate.route.plan import Plan
 from tidegate.spark.trials.batch import Fingerprint, ceiling_seconds, fingerprint, matching_seconds
 
 # Shares of the ceiling that plan *replicate* is to reach, by subscriptions.
+STAGES: Final = {"match": "tidegate, replicate", "post": "tidegate, replicate, a row per post"}
+"""What rows are written per, and how tables call that."""
 _TARGETS: Final = {1_000_000: 0.35, 10_000_000: 0.20}
 
 
@@ -74,13 +76,13 @@ def report_throughput(
         [
             _row("ceiling: identity mapInArrow", paces.ceiling, paces.ceiling, None, None),
             _row(
-                "tidegate, replicate",
+                STAGES["match"],
                 paces.replicate,
                 paces.ceiling,
                 subscribed.compile_seconds,
                 _TARGETS.get(len(subscribed)),
             ),
-            _row("tidegate, replicate, a row per post", paces.per_post, paces.ceiling, None, None),
+            _row(STAGES["post"], paces.per_post, paces.ceiling, None, None),
         ],
         note=(
             f"in turns, best of {rounds} rounds, posts in random order; a word's weight is its use in posts to the "
@@ -97,7 +99,7 @@ def report_plans(
     expected = fingerprint(spark, posts, subscribed.store, subscribed.at)
     seconds = [matching_seconds(spark, posts, subscribed.store, subscribed.at) for _ in range(sizes.plan_rounds)]
     pace = Pace(sizes.plan_posts, seconds, expected)
-    rows = [_row("tidegate, replicate", pace, ceiling, subscribed.compile_seconds, None)]
+    rows = [_row(STAGES["match"], pace, ceiling, subscribed.compile_seconds, None)]
     for plan in plans:
         at, compile_seconds = subscribed.spread(plan)
         found = fingerprint(spark, posts, subscribed.store, at)

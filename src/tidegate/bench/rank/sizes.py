@@ -27,11 +27,13 @@ class Sizes:
     """Of them, the one that is used elsewhere."""
     shuffled_feeds: int = 1_000
     """On Spark, where it is counted what is shuffled."""
+    shuffled_batches: int = 2
     ranked_feeds: int = 100_000
     """On Spark, where matches are ranked as fast as may be."""
     ranked_batches: int = 8
     slice_rows: int = 1 << 18
     """Matches of a slice there, about; two are a batch."""
+    rival_rounds: int = 3
     every_case: bool = True
     """On Spark: each kind of window alone, and scores that only rise, as well."""
 
@@ -40,17 +42,19 @@ SIZES: Final[dict[Scale, Sizes]] = {
     "small": Sizes(
         (50, 100, 200, 500, 1_000),
         posts=1_000,
-        late=(50, 200, 500),
+        late=(50, 200),
         late_posts=200,
         publishers=(1, 2, 4, 8),
         users=1_000,
         social_subscribers=(100, 250, 500, 1_000),
-        social_posts=60_000,
+        social_posts=40_000,
         periods=(0.5, 1.0, 2.0, 4.0),
         shuffled_feeds=100,
+        shuffled_batches=1,
         ranked_feeds=20_000,
         ranked_batches=2,
         slice_rows=100_000,
+        rival_rounds=1,
         every_case=False,
     ),
     "paper": Sizes(

@@ -33,11 +33,11 @@ _COUNT: Final = '{"k": 1, "window": 20, "score": "field:likes", "feed": true}'
 _TIME: Final = '{"k": 5, "window": "10m", "score": "field:likes", "feed": true}'
 _POSTS: Final = 100
 """Of a feed, in a slice or in a window of time."""
-_SHUFFLED_BATCHES: Final = 2
+_SHUFFLED_BUCKETS: Final = 8
+"""Few feeds want few: each costs a round trip of its own."""
 _DELAY: Final = "1m"
 _WARM_UP: Final = 1
 """Batches."""
-_RIVAL_ROUNDS: Final = 3
 
 
 class _Run(NamedTuple):
@@ -60,10 +60,10 @@ class _Run(NamedTuple):
 
 def report_shuffled(report: Report, spark: Any, folder: Path, sizes: Sizes, seed: int) -> int:
     """Report rows and bytes shuffled with chunks and without; return how many delivered posts were compared."""
-    feeds, slices = sizes.shuffled_feeds, SLICES * _SHUFFLED_BATCHES
+    feeds, slices = sizes.shuffled_feeds, SLICES * sizes.shuffled_batches
     # A slice has a hundred posts of a feed; or a window has, and is two slices.
     by_count = Matches.even(feeds, _COUNT, slices, _POSTS, WINDOW_US, seed)
-    by_time = Matches.even(feeds, _TIME, slices, _POSTS // SLICES, _SHUFFLED_BATCHES * WINDOW_US, seed)
+    by_time = Matches.even(feeds, _TIME, slices, _POSTS // SLICES, sizes.shuffled_batches * WINDOW_US, seed)
     rising = replace(by_count, likes=np.arange(len(by_count.likes)))
     rows: list[Row] = []
     checked = 0
@@ -72,8 +72,10 @@ def report_shuffled(report: Report, spark: Any, folder: Path, sizes: Sizes, seed
     for windows, score, drawn in cases:
         own = folder / f"shuffled-{len(rows)}"
         _, matches = drawn.written(own / "matches")
-        chunks = _ranked(spark, own, matches)
-        everything = _ranked(spark, own, matches, chunks=False)
+        chunks, everything = (
+            _ranked(spark, own, matches, RankSettings(buckets=_SHUFFLED_BUCKETS, delay=_DELAY, chunks=chunked))
+            for chunked in (True, False)
+        )
         checked += chunks.checked + everything.checked
         rows.append(_shuffled_row(windows, score, chunks, everything))
     report.section(
@@ -117,7 +119,7 @@ def report_streamed(report: Report, spark: Any, folder: Path, sizes: Sizes, seed
     rows: list[Row] = []
     for graph, follows, windows, rankings in cases:
         drawn = Matches.followed(follows, rankings, SLICES * sizes.ranked_batches, sizes.slice_rows, seed)
-        row = _streamed_row(spark, folder / f"streamed-{len(rows)}", drawn)
+        row = _streamed_row(spark, folder / f"streamed-{len(rows)}", drawn, sizes.rival_rounds)
         rows.append({"graph": graph, "windows": windows, **row})
     report.section(
         f"{STREAMED}: {sizes.ranked_feeds:,} feeds, one of each user; {sizes.ranked_batches} batches of two slices, "
@@ -126,17 +128,17 @@ def report_streamed(report: Report, spark: Any, folder: Path, sizes: Sizes, seed
         note="matches/s: without the first batch, and with the last, which only ends windows; first batch: in the "
         "first row it starts workers and loads kernels. What is delivered is written to Parquet. Window functions: "
         "Spark SQL on the last batch alone, nothing being kept between batches; shuffle: by subscriber, and nothing "
-        f"else; both read the same files and drop what they find, warm, best of {_RIVAL_ROUNDS}",
+        f"else; both read the same files and drop what they find, warm, best of {sizes.rival_rounds}",
     )
     return sum(row["delivered"] for row in rows)
 
 
-def _streamed_row(spark: Any, folder: Path, drawn: Matches) -> Row:
+def _streamed_row(spark: Any, folder: Path, drawn: Matches, rounds: int) -> Row:
     files, matches = drawn.written(folder / "matches")
-    run = _ranked(spark, folder, matches)
+    run = _ranked(spark, folder, matches, RankSettings(delay=_DELAY))
     ours = run.pace(_WARM_UP)
     last = len(files) // SLICES - 1
-    windowed, shuffled = _rivals(spark, files[SLICES * last :], matches.of_batch(last))
+    windowed, shuffled = _rivals(spark, files[SLICES * last :], matches.of_batch(last), rounds)
     return {
         "matches": len(matches),
         "posts": len(matches.time),
@@ -153,23 +155,21 @@ def _streamed_row(spark: Any, folder: Path, drawn: Matches) -> Row:
     }
 
 
-def _rivals(spark: Any, files: Sequence[Path], matches: Matches) -> tuple[float, float]:
+def _rivals(spark: Any, files: Sequence[Path], matches: Matches, rounds: int) -> tuple[float, float]:
     """The paces of Spark's window functions, which must find the same, and of a shuffle; in turns."""
     found = windowed_best(spark, files, matches.rankings)  # warms up, too
     check_best(Best.of(found), matches.best(), "Spark's window functions")
-    laps = [
-        (windowed_seconds(spark, files, matches.rankings), shuffle_seconds(spark, files)) for _ in range(_RIVAL_ROUNDS)
-    ]
+    laps = [(windowed_seconds(spark, files, matches.rankings), shuffle_seconds(spark, files)) for _ in range(rounds)]
     windowed, shuffled = (len(matches) / min(seconds) for seconds in zip(*laps, strict=True))
     return windowed, shuffled
 
 
-def _ranked(spark: Any, folder: Path, matches: Matches, *, chunks: bool = True) -> _Run:
+def _ranked(spark: Any, folder: Path, matches: Matches, settings: RankSettings) -> _Run:
     """Rank the matches that are in a folder, and compare all that is delivered; `TidegateError` at what differs."""
-    best = folder / ("best" if chunks else "best-of-all")
+    best = folder / ("best" if settings.chunks else "best-of-all")
     before = shuffled_bytes(spark)
-    batches = ranked_batches(spark, folder / "matches", best, RankSettings(delay=_DELAY, chunks=chunks))
+    batches = ranked_batches(spark, folder / "matches", best, settings)
     written = shuffled_bytes(spark) - before
-    expected = matches.best(int(matches.time.max()) - duration("delay", _DELAY))
+    expected = matches.best(int(matches.time.max()) - duration("delay", settings.delay))
     delivered = pq.read_table(best, columns=["subscriber", "window", "rank", "id"])
     return _Run(batches, written, check_best(Best.of(delivered), expected, "ranked feeds on Spark"))

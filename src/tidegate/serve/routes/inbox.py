@@ -1,12 +1,12 @@
 """The inbox: what a subscriber was told, and what of it was read, on whatever device."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from tidegate.deliver.fields import as_microseconds
 from tidegate.deliver.notification import Entry, Notification
 from tidegate.serve.authentication import Anyone, Serving
 from tidegate.serve.events import Event, as_json
@@ -123,7 +123,7 @@ def inbox(
     """Everything since a cursor or a time, oldest first: whoever goes on from the last cursor misses nothing."""
     whose = caller.acting_for(subscriber)
     if since_time is not None:
-        since = max(since, service.inbox.cursor_at(_microseconds(since_time)))
+        since = max(since, service.inbox.cursor_at(as_microseconds(since_time)))
     read = service.inbox.unread if unread else service.inbox.since
     found = read(whose, since, limit)
     cursor = found[-1].cursor if found else since
@@ -216,10 +216,3 @@ def _reason(reader: ReasonReader, notification: Notification, reason: dict[str, 
 
 def _entry(entry: Entry) -> TopicEntry:
     return TopicEntry.model_validate(asdict(entry))
-
-
-def _microseconds(moment: datetime) -> int:
-    try:
-        return int(moment.astimezone(UTC).timestamp() * 1_000_000)
-    except (OverflowError, ValueError) as error:
-        raise ProblemError(Kind.INVALID, f"since_time is {moment.isoformat()}: give a time of the calendar") from error

@@ -35,7 +35,8 @@ class Status(BaseModel):
     )
     live: LiveFigures
     recent_posts: int = Field(description="Posts remembered for dry runs.")
-    posts_per_day: float = Field(description="How fast they came.")
+    stands_for: int = Field(description="So many came while they did.")
+    posts_per_day: float = Field(description="How fast posts come.")
 
 
 class Health(BaseModel):
@@ -61,6 +62,7 @@ def status(_: Operator, service: Serving) -> Status:
             waiting=max(0, service.tail.newest() - cursor),
         ),
         recent_posts=sample.posts.num_rows,
+        stands_for=sample.stands_for,
         posts_per_day=sample.per_day,
     )
 

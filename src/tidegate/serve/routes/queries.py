@@ -1,18 +1,19 @@
 """Queries as one types them: what they mean, and what they would match."""
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from tidegate.deliver.breadth import Estimate
+from tidegate.deliver.fields import as_moment
 from tidegate.query.conjunction import Query
 from tidegate.query.reason import Reason
 from tidegate.serve.authentication import Anyone, Serving
-from tidegate.serve.post import Post
+from tidegate.serve.post import Post, found
 from tidegate.serve.problems import Kind, ProblemError, answers
 from tidegate.serve.service import Service
-from tidegate.serve.trial import excluded, tried, wanted
+from tidegate.serve.trial import Trial, excluded, tried, wanted
 from tidegate.store.checking import checked_query
 from tidegate.store.schema import region_text
 
@@ -100,6 +101,8 @@ class Expected(BaseModel):
     high: float | None = Field(description="Nor more.")
     matched: int = Field(description="So many of the recent posts match.")
     posts: int = Field(description="So many recent posts there are.")
+    stands_for: int = Field(description="They stand for so many that came: of a fast stream only some are kept.")
+    since: datetime | None = Field(description="The first of them came then; null if there are none.")
     allowed: float = Field(description="A subscription that is likely to match more a day is refused.")
 
 
@@ -122,8 +125,8 @@ def dry_run(asked: TryOut, _: Anyone, service: Serving) -> Tried:
     """Show which recent posts a query matches and why, and how many a day to expect."""
     query = read_query(service, asked.query, asked.region)
     trial = tried(query, service.recent, asked.limit)
-    shown = [MatchingPost(post=Post(**post), why=why(reason)) for post, reason in trial.matches]
-    return Tried(explanation=explanation(query), expected=expected(service, trial.estimate), matches=shown)
+    shown = [MatchingPost(post=found(post), why=why(reason)) for post, reason in trial.matches]
+    return Tried(explanation=explanation(query), expected=expected(service, trial), matches=shown)
 
 
 def read_query(service: Service, query: str, region: Box | str | None) -> Query:
@@ -142,9 +145,10 @@ def explanation(query: Query) -> Explanation:
     return Explanation(canonical=query.canonical, id=query.id, alternatives=alternatives)
 
 
-def expected(service: Service, estimate: Estimate) -> Expected:
-    """An estimate beside what is allowed."""
+def expected(service: Service, trial: Trial) -> Expected:
+    """An estimate, what it is made from, and what is allowed."""
     allowed = service.settings.limits.matches_per_day
+    estimate, sample = trial.estimate, trial.sample
     is_known = estimate.is_known
     return Expected(
         per_day=estimate.per_day if is_known else None,
@@ -152,6 +156,8 @@ def expected(service: Service, estimate: Estimate) -> Expected:
         high=estimate.high if is_known else None,
         matched=estimate.matched,
         posts=estimate.sampled,
+        stands_for=sample.stands_for,
+        since=None if sample.since is None else as_moment(sample.since),
         allowed=allowed,
     )
 

@@ -169,9 +169,9 @@ def _own(id: str, caller: Caller, service: Service) -> Subscription:  # noqa: A0
 
 def _estimated(service: Service, query: str, region: list[float] | str | None) -> Expected:
     """What to expect of a query that can be accepted, and is not over-broad."""
-    estimate = tried(read_query(service, query, region), service.recent).estimate
-    refuse_too_broad(estimate, service.settings.limits.matches_per_day)
-    return expected(service, estimate)
+    trial = tried(read_query(service, query, region), service.recent)
+    refuse_too_broad(trial.estimate, service.settings.limits.matches_per_day)
+    return expected(service, trial)
 
 
 def _as_columns(changes: Changes) -> dict[str, Any]:

@@ -65,7 +65,11 @@ def _kept(spark: SparkSession, reader: _Reader, place: Address, wanted: StructTy
     if place.kind == "kafka":
         return _kafka(reader, place, _with_corrupt(wanted or POST))
     check_reach(spark, place.folder())
-    columns = wanted or _named(place) or _found(spark, place)
+    named = _named(place)
+    if named is not None:
+        # Whoever has named them looks after the folder, and may have removed by now what was found a while ago.
+        reader = reader.option("ignoreMissingFiles", "true")
+    columns = wanted or named or _found(spark, place)
     return _files(reader, place, columns if place.kind == "parquet" else _with_corrupt(columns))
 
 

@@ -21,26 +21,26 @@ export class Problem extends Error {
 /** The key that is kept here, or null. */
 export const key = () => sessionStorage.getItem(KEPT) ?? localStorage.getItem(KEPT);
 
-/** Keep a key for this tab, or for this device. */
-export function keepKey(value, remember) {
-  forgetKey();
-  (remember ? localStorage : sessionStorage).setItem(KEPT, value);
-}
+/** Keep a key for this tab; one that is kept for the device stays there. */
+export const keepForTab = (value) => sessionStorage.setItem(KEPT, value);
 
-/** Keep no key. */
+/** Keep a key for this device. */
+export const keepForDevice = (value) => localStorage.setItem(KEPT, value);
+
+/** Keep the key no longer that is used in this tab. */
 export function forgetKey() {
-  sessionStorage.removeItem(KEPT);
-  localStorage.removeItem(KEPT);
+  const used = sessionStorage.getItem(KEPT) === null ? localStorage : sessionStorage;
+  used.removeItem(KEPT);
 }
 
-/** Begin a request, and return the answer once its head is here; raise a `Problem` if it is one. */
-export async function request(method, path, { body, query, signal } = {}) {
+/** Begin a request, and return the answer once its head is here; raise a `Problem` if it is one. `as` is another key. */
+export async function request(method, path, { body, query, signal, as = key() } = {}) {
   const url = new URL(path, document.baseURI);
   for (const [name, values] of Object.entries(query ?? {})) {
     for (const value of [values].flat())
       if (value !== null && value !== undefined) url.searchParams.append(name, value);
   }
-  const headers = { Authorization: `Bearer ${key() ?? ""}` };
+  const headers = { Authorization: `Bearer ${as ?? ""}` };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer;
   try {

@@ -196,7 +196,7 @@ export class Composer {
   }
 
   #showRectangle() {
-    const rectangle = rectangleIn(this.#text.value);
+    const rectangle = rectangleIn(this.#text.value) ?? rectangleIn(this.#changing?.region ?? "");
     this.#map.rectangle = rectangle;
     for (const [name, value] of Object.entries(rectangle ?? {})) this.#fields.elements[name].value = value;
   }
@@ -230,8 +230,10 @@ function showEstimate(expected) {
   const shown = byId("estimate");
   shown.classList.remove("is-stale", "error");
   if (expected === null) return shown.replaceChildren();
-  const { per_day: perDay, matched, posts, allowed } = expected;
-  const sample = `${number(matched)} of the last ${number(posts)} posts`;
+  const { per_day: perDay, matched, posts, stands_for: standsFor, allowed } = expected;
+  // Of a fast stream only some posts are kept: then it is said for how many they stand.
+  const drawn = standsFor > posts ? `, drawn from ${number(standsFor)} that came lately` : "";
+  const sample = `${number(matched)} of ${drawn ? "" : "the last "}${number(posts)} posts${drawn}`;
   const isTooMany = perDay !== null && perDay > allowed;
   const most = isTooMany ? ` More than ${number(allowed)} are not allowed: add a word.` : "";
   shown.classList.toggle("error", isTooMany);

@@ -1,9 +1,10 @@
 // The page: who is signed in, which view is seen, and the one live feed behind all of them.
 
-import { Problem, ask, clearProblem, doing, forgetKey, keepKey, key, showProblem } from "./api.js";
+import { Problem, ask, clearProblem, doing, forgetKey, keepForDevice, keepForTab, key, showProblem } from "./api.js";
 import { Composer } from "./composer.js";
 import { byId, say } from "./dom.js";
 import { showMail } from "./inbox.js";
+import { bringsKey, takeKeyFromAddress } from "./link_key.js";
 import { LiveFeed } from "./live.js";
 import { Mail } from "./mail.js";
 import { OperatorView } from "./operator.js";
@@ -14,14 +15,6 @@ const STATES = { live: "Live", reconnecting: "Reconnecting", offline: "Offline" 
 const RETRY_MS = 2000;
 const FAREWELL = "tidegate.farewell";
 const THEMES = { "": "Colours: auto", light: "Colours: light", dark: "Colours: dark" };
-
-/** A link may carry a key behind `#key=`, which is never sent to a server; nor does it stay in the address. */
-function takeKeyFromAddress() {
-  const given = /^#key=([^&]+)$/.exec(location.hash);
-  if (!given) return;
-  keepKey(decodeURIComponent(given[1]), false);
-  history.replaceState(null, "", location.pathname);
-}
 
 async function enter({ name, is_operator: isOperator }) {
   byId("door").hidden = true;
@@ -90,7 +83,7 @@ function showState(state) {
   const shown = byId("state");
   if (shown.dataset.state === state) return;
   if (shown.dataset.state || state !== "live") say(STATES[state]);
-  if (state === "live") clearProblem();
+  if (shown.dataset.state && state === "live") clearProblem();
   shown.dataset.state = state;
   shown.textContent = STATES[state];
 }
@@ -112,10 +105,13 @@ function offerThemes() {
 
 async function begin() {
   offerThemes();
-  takeKeyFromAddress();
+  // A link that is followed, or pasted, while the page is open.
+  window.addEventListener("hashchange", () => bringsKey() && location.reload());
+  const trouble = bringsKey() ? await takeKeyFromAddress(patiently) : null;
   if (key()) {
     try {
       await enter(await patiently(() => ask("GET", "me")));
+      if (trouble) showProblem(trouble);
     } catch (problem) {
       leave(problem);
     }
@@ -128,7 +124,7 @@ async function begin() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     doing(event.submitter ?? form.querySelector("button"), async () => {
-      keepKey(byId("key").value.trim(), byId("remember").checked);
+      (byId("remember").checked ? keepForDevice : keepForTab)(byId("key").value.trim());
       const who = await ask("GET", "me").catch((problem) => {
         forgetKey();
         throw problem;

@@ -1,10 +1,12 @@
 // The map: coasts and borders, dots for posts, and a rectangle. Panned, zoomed and drawn on by mouse, touch and keys.
-// Degrees are drawn as they are (plate carrée), so a rectangle in degrees is one on the screen.
+// Degrees are drawn as they are (plate carrée), so a rectangle in degrees is one on the screen. East of the world it is
+// drawn once more, and west of it: so one can go around it, and rectangles across the antimeridian are whole.
 
 import { h, s, say } from "./dom.js";
-import { rounded } from "./place_syntax.js";
+import { degreesWide, rounded } from "./place_syntax.js";
 
-const WHOLE = { x: -180, y: -84, width: 360, height: 144 }; // without the ice of the south
+const AROUND = 360;
+const WHOLE = { x: -180, y: -84, width: AROUND, height: 144 }; // without the ice of the south
 const CLOSEST = 2;
 const STEP = 1.6;
 const HELP = [
@@ -42,11 +44,17 @@ export class WorldMap {
         onpointercancel: (event) => this.#release(event),
         onkeydown: (event) => this.#key(event),
       },
-      s("path", { class: "land" }),
-      s("path", { class: "borders" }),
-      this.#dots,
-      this.#strong,
-      this.#box,
+      s(
+        "g",
+        { id: "world" },
+        s("path", { class: "land" }),
+        s("path", { class: "borders" }),
+        this.#dots,
+        this.#strong,
+        this.#box,
+      ),
+      s("use", { href: "#world", x: -AROUND }),
+      s("use", { href: "#world", x: AROUND }),
     );
     // A wheel moves the page, unless somebody is busy with the map or says that zooming is meant.
     this.#svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
@@ -84,8 +92,8 @@ export class WorldMap {
   set rectangle(rectangle) {
     this.#rectangle = rectangle;
     const { west = 0, south = 0, east = 0, north = 0 } = rectangle ?? {};
-    // One across the antimeridian goes on beyond the edge of the map.
-    const width = east < west ? east + 360 - west : east - west;
+    // One across the antimeridian goes on beyond the edge, where the world is drawn once more.
+    const width = degreesWide({ west, east });
     const place = { x: west, y: -north, width, height: Math.max(0, north - south) };
     for (const [name, value] of Object.entries(place)) this.#box.setAttribute(name, value);
   }
@@ -105,7 +113,9 @@ export class WorldMap {
     width = Math.min(WHOLE.width, Math.max(CLOSEST, width));
     const height = (width * WHOLE.height) / WHOLE.width;
     const within = (value, from, to) => Math.max(from, Math.min(to, value));
-    x = within(x, WHOLE.x, WHOLE.x + WHOLE.width - width);
+    // Who drags does so within the three worlds that are drawn, and is back in the middle one afterwards.
+    if (this.#pointers.size === 0) x -= AROUND * Math.floor((x - WHOLE.x) / AROUND);
+    x = within(x, WHOLE.x - AROUND, WHOLE.x + 2 * AROUND - width);
     y = within(y, WHOLE.y, WHOLE.y + WHOLE.height - height);
     this.#view = { x, y, width, height };
     this.#svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
@@ -128,8 +138,10 @@ export class WorldMap {
   #point(event) {
     const seen = this.#svg.getBoundingClientRect();
     const { x, y, width, height } = this.#view;
+    // Whoever draws beyond the edge means the edge.
+    const left = this.#corner ? Math.max(0, Math.min(seen.width, event.clientX - seen.left)) : event.clientX - seen.left;
     return {
-      x: x + ((event.clientX - seen.left) / seen.width) * width,
+      x: x + (left / seen.width) * width,
       y: y + ((event.clientY - seen.top) / seen.height) * height,
     };
   }
@@ -162,11 +174,11 @@ export class WorldMap {
 
   #release(event) {
     this.#pointers.delete(event.pointerId);
-    const corner = this.#corner;
+    if (!this.#corner) return this.#look(this.#view);
+    const rectangle = this.#spanned(this.#corner, this.#point(event));
     this.#corner = null;
-    if (!corner || event.type === "pointercancel") return;
-    const { west, south, east, north } = this.#spanned(corner, this.#point(event));
-    if (west < east && south < north) this.#finish({ west, south, east, north });
+    if (event.type !== "pointercancel" && isSpan(rectangle)) this.#finish(rectangle);
+    return undefined;
   }
 
   #spanned(a, b) {
@@ -218,7 +230,8 @@ export class WorldMap {
   #nudge([right, down], isResizing) {
     if (!this.#rectangle) return this.#begin();
     const step = this.#view.width / 48;
-    const { west, south, east, north } = this.#rectangle;
+    const { west, south, north } = this.#rectangle;
+    const east = west + degreesWide(this.#rectangle);
     const moved = isResizing ? 0 : step;
     const edges = {
       west: west + right * moved,
@@ -230,6 +243,8 @@ export class WorldMap {
     return undefined;
   }
 }
+
+const isSpan = ({ west, south, east, north }) => degreesWide({ west, east }) > 0 && south < north;
 
 /** Points as strokes without length: they are as large at every zoom. */
 function dots(posts) {

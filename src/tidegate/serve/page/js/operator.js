@@ -120,7 +120,7 @@ export class OperatorView {
     return { now: value ?? null, values: known.values, note };
   }
 
-  #service({ live, recent_posts: recent, posts_per_day: perDay }, metrics) {
+  #service({ live, recent_posts: recent, stands_for: standsFor, posts_per_day: perDay }, metrics) {
     const counted = samples(metrics);
     return h(
       "section",
@@ -135,7 +135,7 @@ export class OperatorView {
         tile("Cursors waiting", { now: live.waiting }),
         tile("Posts handed in", { now: counted("tidegate_posts_accepted_total") }),
         tile("Requests answered", { now: counted("tidegate_http_requests_total") }),
-        tile("Recent posts", { now: recent, note: recent ? `at ${number(perDay)} a day` : "" }),
+        tile("Recent posts", { now: recent, note: recent ? `of ${number(standsFor)}, at ${number(perDay)} a day` : "" }),
       ),
     );
   }

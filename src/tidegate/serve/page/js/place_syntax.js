@@ -34,9 +34,24 @@ function hasBareOr(query) {
   return false;
 }
 
-/** A rectangle with its numbers as fine as can be seen when so many degrees fit into the map. */
+/** How wide a rectangle is; one that ends west of where it begins goes on across the antimeridian. */
+export const degreesWide = ({ west, east }) => (east < west ? east + 360 - west : east - west);
+
+/**
+ * A rectangle with its numbers as fine as can be seen when so many degrees fit into the map.
+ *
+ * Its east may lie beyond the antimeridian, as on a map that goes on: the rectangle then crosses it.
+ */
 export function rounded({ west, south, east, north }, degrees) {
   const digits = degrees > 40 ? 1 : degrees > 4 ? 2 : 3;
-  const round = (value, most) => Number(Math.max(-most, Math.min(most, value)).toFixed(digits));
-  return { west: round(west, 180), south: round(south, 90), east: round(east, 180), north: round(north, 90) };
+  const fine = (value) => Number(value.toFixed(digits));
+  const lat = (value) => fine(Math.max(-90, Math.min(90, value)));
+  const isWhole = east - west >= 360;
+  const from = isWhole ? -180 : fine(around(west));
+  const to = isWhole ? 180 : fine(around(east));
+  // The antimeridian has two names: what begins there goes east from it, and what ends there has come from the west.
+  return { west: from === 180 ? -180 : from, south: lat(south), east: to === -180 ? 180 : to, north: lat(north) };
 }
+
+/** The same longitude, from -180 on and below 180. */
+const around = (lon) => lon - 360 * Math.floor((lon + 180) / 360);

@@ -1,0 +1,97 @@
+"""RingCast (section 3.3.2): to whom a peer passes an event on that it has seen for the first time.
+
+Along the ring, away from where it came; and to others that follow the topic, picked from the views, until there are as
+many as the fan-out.
+"""
+
+from typing import Any, Final
+
+from tidegate.csr import Int64
+from tidegate.kernels import njit
+from tidegate.overlay.poldercast.entries import below, peer_in
+from tidegate.overlay.poldercast.state import Nodes
+from tidegate.workload.alias import State
+
+BY_CYCLON, BY_VICINITY, BY_BOTH = 1, 2, 3
+"""Which views shortcuts are picked from."""
+LEAST_FAN_OUT: Final = 2
+
+
+@njit(cache=True)
+def pair_of(nodes: Nodes, peer: int, topic: int) -> Any:
+    """Return where a topic is among those of a peer that is known, or -1 if it does not follow it."""
+    low, end = nodes.bounds[peer, 0], nodes.bounds[peer, 1]
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if nodes.topics[middle] < topic:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and nodes.topics[low] == topic else -1
+
+
+@njit(cache=True)
+def pass_on(
+    nodes: Nodes, me: int, topic: int, sender: int, shortcuts: int, reachable: Any, random: State, out: Int64
+) -> Any:
+    """Fill `out`, as long as the fan-out, with those that an event goes to next, and return how many they are.
+
+    The sender is -1 where an event begins. `reachable` says by peer who can be reached, as far as `me` can tell: a ring
+    neighbour that cannot be is stood in for by the next one. `me` follows the topic, or the event goes nowhere.
+    """
+    pair = pair_of(nodes, me, topic)
+    if pair < 0:
+        return 0
+    half = nodes.rings.shape[1] // 2
+    after = _first_reachable(nodes.rings[pair, :half], reachable)
+    before = _first_reachable(nodes.rings[pair, half:], reachable)
+    n = 0
+    if after >= 0 and after != sender:
+        out[n] = after
+        n += 1
+    # Two peers are each other's neighbour on both sides.
+    if before >= 0 and before not in (sender, after) and n < len(out):
+        out[n] = before
+        n += 1
+    return _with_shortcuts(nodes, me, topic, sender, shortcuts, random, out, n)
+
+
+@njit(cache=True)
+def _first_reachable(side: Int64, reachable: Any) -> Any:
+    for entry in side:
+        if entry >= 0 and reachable[peer_in(entry)]:
+            return peer_in(entry)
+    return -1
+
+
+@njit(cache=True)
+def _with_shortcuts(
+    nodes: Nodes, me: int, topic: int, sender: int, shortcuts: int, random: State, out: Int64, n: int
+) -> Any:
+    """Add others that follow the topic, any of those in the views, until there are as many as the fan-out."""
+    ring, met = n, 0
+    for kind, view in ((BY_CYCLON, nodes.cyclon[me]), (BY_VICINITY, nodes.vicinity[me])):
+        if not shortcuts & kind:
+            continue
+        for entry in view:
+            if entry < 0:
+                break
+            peer = peer_in(entry)
+            if peer == sender or _among(out, n, peer) or pair_of(nodes, peer, topic) < 0:
+                continue
+            met += 1
+            # A sample of fixed size from a stream of unknown length.
+            if n < len(out):
+                out[n] = peer
+                n += 1
+            elif n > ring:
+                at = below(met, random)
+                if at < n - ring:
+                    out[ring + at] = peer
+    return n
+
+
+@njit(cache=True)
+def _among(out: Int64, n: int, peer: int) -> Any:
+    return (out[:n] == peer).any()

@@ -1,0 +1,77 @@
+"""The step of a peer: what it sends when it is its turn, and what it does with a letter.
+
+A step changes the row of one peer and fills a letter; it reads no clock, asks no network, and draws its numbers from a
+generator that it is given. Whoever carries letters, a simulator or a socket, calls these and nothing else.
+"""
+
+from typing import Any
+
+from tidegate.csr import Int64
+from tidegate.kernels import njit
+from tidegate.overlay.poldercast.cyclon import answer_swap, close_swap, open_swap
+from tidegate.overlay.poldercast.entries import remove
+from tidegate.overlay.poldercast.rings import leave_rings, name_neighbours, open_round, take_neighbours
+from tidegate.overlay.poldercast.settings import CYCLON, VICINITY
+from tidegate.overlay.poldercast.state import Nodes, Scratch
+from tidegate.overlay.poldercast.vicinity import answer_visit, keep_nearest, open_visit
+from tidegate.workload.alias import State
+
+
+@njit(cache=True)
+def open_gossip(nodes: Nodes, me: int, module: int, scratch: Scratch, random: State, out: Int64) -> Any:
+    """Fill the letter with which a peer opens a gossip, and return to whom it goes; -1 if it knows nobody.
+
+    Whoever was asked before and has not answered is taken to be gone.
+    """
+    if nodes.asked[me, module] >= 0:
+        forget(nodes, me, nodes.asked[me, module])
+    if module == CYCLON:
+        target = open_swap(nodes.cyclon[me], nodes.clock[me], nodes.sent[me], random, out)
+    elif module == VICINITY:
+        target = open_visit(nodes, me, scratch, random, out)
+    else:
+        target = open_round(nodes, me, scratch, random, out)
+    nodes.asked[me, module] = target
+    return target
+
+
+@njit(cache=True)
+def answer_gossip(
+    nodes: Nodes, me: int, module: int, sender: int, letter: Int64, scratch: Scratch, random: State, out: Int64
+) -> None:
+    """Take in the letter of a peer that has opened a gossip, and fill the one that is sent back."""
+    if module == CYCLON:
+        answer_swap(nodes.cyclon[me], me, nodes.clock[me], nodes.sent[me], sender, letter, random, out)
+    elif module == VICINITY:
+        answer_visit(nodes, me, sender, letter, scratch, random, out)
+    else:
+        name_neighbours(nodes, me, sender, scratch, random, out)
+    take_neighbours(nodes, me, sender, letter, scratch)
+
+
+@njit(cache=True)
+def close_gossip(
+    nodes: Nodes, me: int, module: int, sender: int, letter: Int64, scratch: Scratch, random: State
+) -> Any:
+    """Take in an answer, and return whether it was one: from nobody else than who was asked, and once."""
+    if sender < 0 or nodes.asked[me, module] != sender:
+        return False
+    nodes.asked[me, module] = -1
+    if module == CYCLON:
+        close_swap(nodes.cyclon[me], me, nodes.clock[me], nodes.sent[me], letter)
+    elif module == VICINITY:
+        keep_nearest(nodes, me, sender, letter, scratch, random)
+    take_neighbours(nodes, me, sender, letter, scratch)
+    return True
+
+
+@njit(cache=True)
+def forget(nodes: Nodes, me: int, peer: int) -> None:
+    """Take a peer out of all that `me` knows.
+
+    The thesis takes it out of the view of the module that asked, and leaves the others to find out for themselves; but
+    the modules feed each other, and would hand it back and forth.
+    """
+    remove(nodes.cyclon[me], peer)
+    remove(nodes.vicinity[me], peer)
+    leave_rings(nodes, me, peer)

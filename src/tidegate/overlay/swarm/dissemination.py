@@ -1,0 +1,143 @@
+"""Events in a swarm that stands still: who gets them, after how many hops, and how often (sections 3.5.2 and 3.5.4)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tidegate.csr import Csr, Int64
+from tidegate.errors import ConfigError
+from tidegate.kernels import njit
+from tidegate.overlay.poldercast.entries import below
+from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT, pass_on
+from tidegate.overlay.poldercast.state import Nodes
+from tidegate.overlay.swarm.swarm import Flags, Swarm
+from tidegate.workload.alias import State, random_state
+
+
+@dataclass(frozen=True)
+class Dissemination:
+    """What became of one event for every topic that somebody who is up follows, by topic unless said otherwise."""
+
+    subscribers: Int64
+    """Who should get it: those that are up, whoever publishes it included."""
+    reached: Int64
+    copies: Int64
+    """All that were received, by those it was new to and by others."""
+    hops: Int64
+    """Of those that were reached, together."""
+    lost: Int64
+    """Sent to peers that are not up."""
+    missed: Int64
+    """By peer, the events that it should have got and did not."""
+    received: Int64
+    """By peer, the copies that it got."""
+
+    @property
+    def hit_ratio(self) -> float:
+        """Of all that should be reached, how many were."""
+        return float(self.reached.sum() / max(self.subscribers.sum(), 1))
+
+    @property
+    def mean_hops(self) -> float:
+        """From publisher to subscriber, by subscriber."""
+        others = self.reached.sum() - np.count_nonzero(self.subscribers)
+        return float(self.hops.sum() / max(others, 1))
+
+    @property
+    def duplication(self) -> float:
+        """All copies received over those that were new (section 3.5.4)."""
+        others = self.reached.sum() - np.count_nonzero(self.subscribers)
+        return float(self.copies.sum() / max(others, 1))
+
+    @property
+    def miss_ratio(self) -> float:
+        """Of the peers that should get something, those that missed at least one event (section 3.5.6)."""
+        return float(np.count_nonzero(self.missed) / max(np.count_nonzero(self.missed + self.received), 1))
+
+
+def disseminated(
+    swarm: Swarm, fan_out: int = 2, shortcuts: int = BY_BOTH, *, stand_in: bool = True, seed: int = 0
+) -> Dissemination:
+    """Publish one event for every topic, each by any subscriber that is up, and let it spread; the swarm stays as it
+    is.
+
+    `stand_in` lets a peer find out that a ring neighbour is gone when it sends to it, as a connection would tell it,
+    and take the next one instead.
+    """
+    if fan_out < LEAST_FAN_OUT:
+        raise ConfigError(f"a fan-out of {fan_out}: an event goes along its ring both ways, so give at least 2")
+    topics, peers = swarm.many_topics, swarm.topics.rows
+    by_topic = np.zeros((5, topics), np.int64)
+    by_peer = np.zeros((2, peers), np.int64)
+    reachable = swarm.up if stand_in else np.ones(peers, np.bool_)
+    room = np.zeros((2, peers), np.int64), np.zeros(fan_out, np.int64)
+    random = random_state([swarm.seed, 2, seed])
+    _publish_all(swarm.nodes, swarm.subscribers, swarm.up, reachable, shortcuts, random, room, by_topic, by_peer)
+    return Dissemination(*by_topic, *by_peer)
+
+
+@njit(cache=True)
+def _publish_all(
+    nodes: Nodes,
+    subscribers: Csr,
+    up: Flags,
+    reachable: Flags,
+    shortcuts: int,
+    random: State,
+    room: Any,
+    by_topic: Int64,
+    by_peer: Int64,
+) -> None:
+    queue, out = room
+    hop = np.full(len(up), -1, np.int64)
+    for topic in range(by_topic.shape[1]):
+        everybody = subscribers.values[subscribers.offsets[topic] : subscribers.offsets[topic + 1]]
+        present = everybody[up[everybody]]
+        by_topic[0, topic] = len(present)
+        if len(present) > 0:
+            first = present[below(len(present), random)]
+            _spread(
+                nodes, topic, first, up, reachable, shortcuts, random, queue, out, hop, by_topic[:, topic], by_peer[1]
+            )
+        for peer in present:
+            if hop[peer] < 0:
+                by_peer[0, peer] += 1
+            hop[peer] = -1
+
+
+@njit(cache=True)
+def _spread(
+    nodes: Nodes,
+    topic: int,
+    first: int,
+    up: Flags,
+    reachable: Flags,
+    shortcuts: int,
+    random: State,
+    queue: Int64,
+    out: Int64,
+    hop: Int64,
+    counts: Int64,
+    received: Int64,
+) -> None:
+    """Let an event spread from its publisher, and count; `queue` has who was reached, in order, and by whom."""
+    queue[0, 0], queue[1, 0] = first, -1
+    hop[first] = 0
+    begin, end = 0, 1
+    while begin < end:
+        me, sender = queue[0, begin], queue[1, begin]
+        begin += 1
+        counts[3] += hop[me]
+        for i in range(pass_on(nodes, me, topic, sender, shortcuts, reachable, random, out)):
+            peer = out[i]
+            if not up[peer]:
+                counts[4] += 1
+                continue
+            counts[2] += 1
+            received[peer] += 1
+            if hop[peer] < 0:
+                hop[peer] = hop[me] + 1
+                queue[0, end], queue[1, end] = peer, me
+                end += 1
+    counts[1] = end

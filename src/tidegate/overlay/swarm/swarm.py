@@ -1,0 +1,141 @@
+"""Peers in one process: who they are, who is up, and cycles in which each of them gossips in turn."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidegate.csr import Csr, Int32, Int64, offsets_of
+from tidegate.kernels import njit
+from tidegate.overlay.poldercast.entries import below, column_of, entry_of, filled
+from tidegate.overlay.poldercast.settings import Settings
+from tidegate.overlay.poldercast.state import Nodes, Scratch, letters, nodes_of, scratch_of
+from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
+from tidegate.workload.alias import State, random_state
+
+Flags = NDArray[np.bool_]
+Letters = tuple[Int64, Int64, Int64]
+
+
+@dataclass(frozen=True)
+class Swarm:
+    """A seed determines all that becomes of it. All are up, and know nobody."""
+
+    topics: Csr
+    """By peer, the topics it follows, rising."""
+    settings: Settings = field(default_factory=Settings)
+    seed: int = 0
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """What the peers know.
+
+        Profiles are kept once for all: a copy in a view is never older than the last one that its peer sent to anybody.
+        """
+        return nodes_of(_ids(self.topics.rows, self.seed), self.topics, self.topics.rows, self.settings)
+
+    @cached_property
+    def up(self) -> Flags:
+        """By peer, whether it is there."""
+        return np.ones(self.topics.rows, np.bool_)
+
+    @cached_property
+    def random(self) -> State:
+        """The generator of everything that happens."""
+        return random_state([self.seed, 1])
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        """Room to work in."""
+        return scratch_of(self.topics.rows, self.many_topics)
+
+    @cached_property
+    def many_topics(self) -> int:
+        """How many topics there are, followed or not."""
+        return int(self.topics.values.max(initial=-1)) + 1
+
+    @cached_property
+    def subscribers(self) -> Csr:
+        """By topic, who follows it, in the order of ids."""
+        peers = np.repeat(np.arange(self.topics.rows), np.diff(self.topics.offsets))
+        order = np.lexsort((self.nodes.ids[peers], self.topics.values))
+        counts = np.bincount(self.topics.values, minlength=self.many_topics)
+        return Csr(offsets_of(counts), peers[order].astype(np.int32))
+
+    def warm(self) -> None:
+        """Fill the Cyclon views of all with random peers: where every run begins (section 3.5.2)."""
+        _introduce_all(self.nodes, self.up, self.random)
+
+    def run(self, cycles: int = 1) -> None:
+        """Let everybody who is up gossip `cycles` times by every module whose turn it is, in an order that is drawn."""
+        periods = np.array([part.period for part in self.settings.parts], np.int32)
+        requests, answers = letters(self.settings), letters(self.settings)
+        for _ in range(cycles):
+            _run_cycle(self.nodes, self.up, periods, requests, answers, self.scratch, self.random)
+
+    def leave(self, peers: Iterable[int] | Int64) -> None:
+        """Let peers go without a word."""
+        self.up[np.fromiter(peers, np.int64)] = False
+
+    def join(self, peers: Iterable[int] | Int64, contacts: int = 5) -> None:
+        """Let peers come, or come back with all they knew; each is introduced to some that are up."""
+        chosen = np.fromiter(peers, np.int64)
+        present = np.flatnonzero(self.up)
+        self.up[chosen] = True
+        _introduce(self.nodes, chosen, present, contacts, self.random)
+
+
+def _ids(n: int, seed: int) -> NDArray[np.uint64]:
+    generator = np.random.default_rng([seed, 0])
+    ids = np.unique(generator.integers(0, 1 << 64, size=n, dtype=np.uint64))
+    while len(ids) < n:
+        ids = np.unique(np.concatenate((ids, generator.integers(0, 1 << 64, size=n, dtype=np.uint64))))[:n]
+    return generator.permutation(ids)
+
+
+@njit(cache=True)
+def _introduce_all(nodes: Nodes, up: Flags, random: State) -> None:
+    present = np.flatnonzero(up)
+    _introduce(nodes, present, present, nodes.cyclon.shape[1], random)
+
+
+@njit(cache=True)
+def _introduce(nodes: Nodes, peers: Int64, present: Int64, contacts: int, random: State) -> None:
+    """Let each of `peers` know up to so many others of those `present`, if its Cyclon view has room."""
+    for me in peers:
+        view = nodes.cyclon[me]
+        at = filled(view)
+        for _ in range(contacts):
+            if len(present) == 0 or at == len(view):
+                break
+            peer = present[below(len(present), random)]
+            if peer != me and column_of(view, peer) < 0:
+                view[at] = entry_of(peer, nodes.clock[me])
+                at += 1
+
+
+@njit(cache=True)
+def _run_cycle(
+    nodes: Nodes, up: Flags, periods: Int32, requests: Letters, answers: Letters, scratch: Scratch, random: State
+) -> None:
+    turn = np.flatnonzero(up)
+    for i in range(len(turn) - 1, 0, -1):
+        k = below(i + 1, random)
+        turn[i], turn[k] = turn[k], turn[i]
+    for me in turn:
+        nodes.clock[me] += 1
+        for module in range(len(periods)):
+            if nodes.clock[me] % periods[module] == 0:
+                _gossip(nodes, me, module, up, requests[module], answers[module], scratch, random)
+
+
+@njit(cache=True)
+def _gossip(
+    nodes: Nodes, me: int, module: int, up: Flags, request: Int64, answer: Int64, scratch: Scratch, random: State
+) -> None:
+    target = open_gossip(nodes, me, module, scratch, random, request)
+    if target >= 0 and up[target]:
+        answer_gossip(nodes, target, module, me, request, scratch, random, answer)
+        close_gossip(nodes, me, module, target, answer, scratch, random)
