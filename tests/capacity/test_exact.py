@@ -9,7 +9,7 @@ from tests.capacity.exact import least_cost, least_mixed_cost, most_satisfaction
 from tests.capacity.plain import Case, drawn_case, satisfaction
 from tests.capacity.test_provisioning import assert_feasible, terms
 from tidegate.capacity.bounds import b3m_bound, fb3m_bound
-from tidegate.capacity.covers import least_pairs
+from tidegate.capacity.fewest import fewest_pairs
 from tidegate.capacity.least import book_bill, least_bill
 from tidegate.capacity.packing import first_fit, followers_of, packed
 from tidegate.capacity.pairs import greedy_pairs, random_pairs
@@ -52,7 +52,7 @@ def test_everybody_is_satisfied_at_no_less_than_the_least_cost(seed: int) -> Non
         counts = followers_of(chosen, demand.n_topics)
         packing = packed(demand.events, counts, prices)
         assert_feasible(packing, case.events, counts.tolist(), capacity)
-        fewest = packed(demand.events, followers_of(least_pairs(demand, case.threshold), demand.n_topics), prices)
+        fewest = packed(demand.events, followers_of(fewest_pairs(demand, case.threshold), demand.n_topics), prices)
         bills = bill(packing, prices), bill(fewest, prices), bill(first_fit(demand.events, naive, prices), prices)
         least = least_bill(demand, case.threshold, prices)
         assert least.cost >= book_bill(demand, case.threshold, prices).cost

@@ -11,7 +11,7 @@ import pytest
 from tests.capacity.plain import Case, drawn_case
 from tests.capacity.test_provisioning import terms
 from tidegate.capacity import pair_files
-from tidegate.capacity.covers import least_pairs
+from tidegate.capacity.fewest import fewest_pairs
 from tidegate.capacity.least import least_bill
 from tidegate.capacity.packing import followers_of, packed
 from tidegate.capacity.pair_files import PairFiles
@@ -42,7 +42,7 @@ def test_what_is_chosen_does_not_depend_on_batches(seed: int, tmp_path: Path, mo
     monkeypatch.setattr(pair_files, "_BATCH", int(random.integers(1, 9)))
     files = of_case(tmp_path, case, int(random.integers(1, 4)))
     demand = case.demand
-    for least, choose in ((False, greedy_pairs), (True, least_pairs)):
+    for least, choose in ((False, greedy_pairs), (True, fewest_pairs)):
         found = chosen_pairs(files, case.threshold, least=least)
         counts = followers_of(choose(demand, case.threshold), demand.n_topics)
         assert found.counts.tolist() == counts.tolist()

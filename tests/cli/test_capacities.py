@@ -47,6 +47,20 @@ def test_satisfy_writes_which_topics_are_served(goal: str, demand: Path, tmp_pat
     assert 0 < said["ratio"] <= 1
 
 
+def test_provision_with_the_fewest_events_places_the_pairs_it_paid_for(demand: Path, tmp_path: Path) -> None:
+    figures, placed = tmp_path / "figures.json", tmp_path / "placed.parquet"
+    arguments = ("provision", demand, "--threshold", 12, "--period", "1ms", "--fewest-events")
+    told(*arguments, "--pairs-into", placed, "--compare", "--json", figures)
+    said = json.loads(figures.read_text())
+    assert said["cost"] == pytest.approx(said["steps"][-1]["cost"])
+    rows, sent = pq.read_table(placed).to_pylist(), np.zeros(len(CASE.follows), np.int64)
+    for row in rows:
+        sent[row["subscriber"]] += CASE.events[row["topic"]]
+    assert said["chosen_pairs"] == len(rows)
+    assert int(sent.sum()) <= said["steps"][-2]["events"]
+    assert (sent >= CASE.demand.thresholds(12)).all()
+
+
 def test_provision_writes_an_allocation_and_follows_it_without_a_move(demand: Path, tmp_path: Path) -> None:
     first, figures, placed = tmp_path / "first.parquet", tmp_path / "figures.json", tmp_path / "placed.parquet"
     arguments = ("provision", demand, "--threshold", 12, "--period", "1ms", "--message-bytes", 200)
@@ -55,8 +69,8 @@ def test_provision_writes_an_allocation_and_follows_it_without_a_move(demand: Pa
     said, parts = json.loads(figures.read_text()), pq.read_table(first).to_pydict()
     assert said["machines"] == len(set(parts["machine"])) >= said["least_machines"]
     assert sum(parts["pairs"]) == said["chosen_pairs"] == pq.read_metadata(placed).num_rows
-    assert [row["step"][:3] for row in said["steps"]] == ["nai", "(a)", "(b)", "(c)", "(d)", "(e)"]
-    assert said["steps"][-1]["cost"] == pytest.approx(said["cost"])
+    assert [row["step"][:3] for row in said["steps"]] == ["nai", "(a)", "(b)", "(c)", "(d)", "(e)", "(f)"]
+    assert said["steps"][-2]["cost"] == pytest.approx(said["cost"])
     told(*arguments, "--from", first, "--json", figures)
     assert json.loads(figures.read_text())["moved_pairs"] == 0
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from tidegate.bench.report import Report, Row, Scale
 from tidegate.bench.traces import demand_like
-from tidegate.capacity.covers import least_pairs
 from tidegate.capacity.demand import Demand
+from tidegate.capacity.fewest import fewest_pairs
 from tidegate.capacity.least import book_bill, least_bill
 from tidegate.capacity.packing import first_fit, followers_of, packed
 from tidegate.capacity.pair_files import PairFiles
@@ -148,7 +148,7 @@ def _timed(demand: Demand, threshold: int, terms: Terms, seed: int) -> dict[str,
     begun.append(time.perf_counter())
     first_fit(demand.events, chosen, terms)
     begun.append(time.perf_counter())
-    fewest = least_pairs(demand, threshold)
+    fewest = fewest_pairs(demand, threshold)
     begun.append(time.perf_counter())
     if min(int(excess(demand, threshold, pairs).min()) for pairs in (naive, chosen, fewest)) < 0:
         raise TidegateError(f"a subscriber is not satisfied at a threshold of {threshold:,}")

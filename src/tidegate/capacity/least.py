@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tidegate.capacity.covers import MOST_SUMS, Sums, cover_of, no_sums
 from tidegate.capacity.demand import Demand
+from tidegate.capacity.fewest import MOST_SUMS, Sums, best_of, no_sums
 from tidegate.capacity.pricing import Terms
 from tidegate.capacity.provisioning import Bill, filled_up
 from tidegate.csr import Csr, Int64
@@ -37,7 +37,7 @@ def least_of_row(rates: Int64, wanted: int, threshold: int, sums: Sums) -> int:
         return wanted
     if threshold > MOST_SUMS:
         return max(threshold, rates.min())  # type: ignore[no-any-return]
-    return cover_of(rates, threshold, sums).events  # type: ignore[no-any-return]
+    return best_of(rates, threshold, sums).events  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from tidegate.capacity.covers import MOST_SUMS, Sums, cover_of, least_row, no_sums
 from tidegate.capacity.demand import MOST_EVENTS, Mended
+from tidegate.capacity.fewest import MOST_SUMS, Sums, best_of, fewest_row, no_sums
 from tidegate.capacity.packing import Parts
 from tidegate.capacity.pair_files import PairFiles
 from tidegate.capacity.pairs import greedy_row, key_of, random_row
@@ -212,10 +212,10 @@ def _chosen(
             chosen_what[n : n + size] = row[:size]
             n += size
         elif threshold <= MOST_SUMS:
-            best = cover_of(rates[:size], threshold, sums)
+            best = best_of(rates[:size], threshold, sums)
             least = best.events
             if how == _LEAST_EVENTS:
-                n = least_row(row, rates, best, sums, chosen_what, n)
+                n = fewest_row(row, rates, best, sums, chosen_what, n)
         else:
             least = max(threshold, least)
         tally[_LEAST] += least

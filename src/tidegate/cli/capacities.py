@@ -116,6 +116,10 @@ def provision(
     ] = None,
     message_bytes: Annotated[int, typer.Option(min=1, help="Of an event.")] = 200,
     into: Annotated[Path | None, typer.Option(help="Write the allocation here: machine, topic, pairs.")] = None,
+    fewest_events: Annotated[
+        bool,
+        typer.Option("--fewest-events", help="Send everybody as few events as can be, not a greedy choice."),
+    ] = False,
     pairs_into: Annotated[Path | None, typer.Option(help="Write it pair by pair: machine, topic, subscriber.")] = None,
     previous: Annotated[
         Path | None, typer.Option("--from", help="An allocation to start from: as little as possible is moved.")
@@ -194,6 +198,7 @@ def provision(
         pairs_into,
         previous,
         within,
+        fewest_events,
         seed if compare else None,
     )
     figures, left_out = provisioned(wanted)

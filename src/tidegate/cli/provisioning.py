@@ -32,6 +32,8 @@ class Wanted:
     pairs_into: Path | None
     previous: Path | None
     within: float
+    fewest: bool
+    """Pairs with the fewest events there can be, instead of greedy ones."""
     compared_with: int | None
     """The seed of the random choice to compare with; None: nothing is compared."""
 
@@ -48,7 +50,7 @@ class Wanted:
 def provisioned(wanted: Wanted) -> tuple[dict[str, Any], str]:
     """Do it, and write what is to be written; return the figures, and what was left out of the demand."""
     kinds, files = wanted.kinds(), PairFiles(wanted.demand)
-    chosen = chosen_pairs(files, wanted.threshold)
+    chosen = chosen_pairs(files, wanted.threshold, least=wanted.fewest)
     packing, terms, figures = _allocated(wanted, kinds, chosen)
     ours, least = bill(packing, terms), filled_up(chosen.least_events, terms)
     cost = ours.cost
@@ -80,7 +82,8 @@ def provisioned(wanted: Wanted) -> tuple[dict[str, Any], str]:
     if wanted.into is not None:
         write_parts(packing.parts, wanted.into, MadeFor.of(terms))
     if wanted.pairs_into is not None:
-        placed = placed_pairs(Stage(files, wanted.threshold), packing.parts, len(chosen.events))
+        stage = Stage(files, wanted.threshold, least=wanted.fewest)
+        placed = placed_pairs(stage, packing.parts, len(chosen.events))
         write_placed(placed, wanted.pairs_into)
     if wanted.compared_with is not None:
         figures["steps"] = _compared(files, wanted.threshold, terms, wanted.compared_with)
@@ -118,7 +121,8 @@ def _able(kinds: list[Terms], chosen: Chosen) -> list[Terms]:
 def _compared(files: PairFiles, threshold: int, terms: Terms, seed: int) -> list[dict[str, Any]]:
     greedy, naive = (kept_in_memory(Stage(files, threshold, of)) for of in (None, seed))
     rows: list[dict[str, Any]] = []
-    for name, one in steps(files.events, greedy, naive, terms):
+    fewest = kept_in_memory(Stage(files, threshold, least=True))
+    for name, one in steps(files.events, greedy, naive, terms, fewest):
         first, last = (rows[0]["cost"], rows[-1]["cost"]) if rows else (one.cost, one.cost)
         rows.append(
             {

@@ -31,7 +31,7 @@ class Sums(NamedTuple):
     """By sum: the topic with which it was reached first, by its place in the row."""
 
 
-class Cover(NamedTuple):
+class Best(NamedTuple):
     """The best choice of a row."""
 
     events: int
@@ -42,7 +42,7 @@ class Cover(NamedTuple):
     """What the others bring."""
 
 
-def least_pairs(demand: Demand, satisfied_by: int | Int64) -> Csr:
+def fewest_pairs(demand: Demand, satisfied_by: int | Int64) -> Csr:
     """Return by subscriber topics that satisfy it with as few events as can be; with a threshold too high, greedily.
 
     It takes `O(|topics| · threshold / 64)` for a subscriber at most.
@@ -62,7 +62,7 @@ def _highest(thresholds: Int64) -> int:
 
 
 @njit(cache=True, nogil=True)
-def cover_of(rates: Int64, threshold: int, sums: Sums) -> Cover:
+def best_of(rates: Int64, threshold: int, sums: Sums) -> Best:
     """Return the least that topics with these rates can bring, not below a threshold, which all of them exceed.
 
     No topic of the best choice can be left out, so all but its last one stay below the threshold.
@@ -70,12 +70,12 @@ def cover_of(rates: Int64, threshold: int, sums: Sums) -> Cover:
     words = (threshold - 1) // _WORD + 1
     sums.reached[:words] = 0
     sums.reached[0] = 1
-    best, most = Cover(_NONE, -1, 0), 0
+    best, most = Best(_NONE, -1, 0), 0
     for at in range(len(rates)):
         rate = rates[at]
         rest = _first_from(sums.reached, max(threshold - rate, 0), most)
         if rest >= 0 and rest + rate < best.events:
-            best = Cover(rest + rate, at, rest)
+            best = Best(rest + rate, at, rest)
             if best.events == threshold:
                 break
         if rate < threshold:
@@ -85,7 +85,7 @@ def cover_of(rates: Int64, threshold: int, sums: Sums) -> Cover:
 
 
 @njit(cache=True, nogil=True)
-def least_row(row: Int32, rates: Int64, best: Cover, sums: Sums, chosen: Int32, n: int) -> int:
+def fewest_row(row: Int32, rates: Int64, best: Best, sums: Sums, chosen: Int32, n: int) -> int:
     """Write the topics of the best choice to `chosen` from `n` on; return where they end."""
     chosen[n], n, rest = row[best.last], n + 1, best.rest
     while rest > 0:
@@ -141,19 +141,19 @@ def _least(events: Int64, topics: Csr, thresholds: Int64, sums: Sums) -> Any:
     for who in range(len(thresholds)):
         row = topics.values[topics.offsets[who] : topics.offsets[who + 1]]
         rates[: len(row)] = events[row]
-        n = least_or_greedy_row(row, rates[: len(row)], thresholds[who], sums, chosen, n)
+        n = fewest_or_greedy_row(row, rates[: len(row)], thresholds[who], sums, chosen, n)
         offsets[who + 1] = n
     return offsets, chosen[:n].copy()
 
 
 @njit(cache=True, nogil=True)
-def least_or_greedy_row(row: Int32, rates: Int64, threshold: int, sums: Sums, chosen: Int32, n: int) -> int:
+def fewest_or_greedy_row(row: Int32, rates: Int64, threshold: int, sums: Sums, chosen: Int32, n: int) -> int:
     """Choose from a subscriber's topics; they are written to `chosen` from `n` on, and where they end is returned."""
     if threshold == rates.sum():
         chosen[n : n + len(row)] = row
         return n + len(row)
     if threshold <= MOST_SUMS:
-        return least_row(row, rates, cover_of(rates, threshold, sums), sums, chosen, n)  # type: ignore[no-any-return]
+        return fewest_row(row, rates, best_of(rates, threshold, sums), sums, chosen, n)  # type: ignore[no-any-return]
     keys = np.empty(len(row), np.int64)
     for i in range(len(row)):
         keys[i] = key_of(row[i], rates[i])

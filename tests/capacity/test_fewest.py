@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.capacity.plain import Case, cases, drawn_case, thresholds
 from tests.capacity.test_provisioning import terms
-from tidegate.capacity import covers
-from tidegate.capacity.covers import least_pairs
+from tidegate.capacity import fewest
 from tidegate.capacity.demand import Demand
+from tidegate.capacity.fewest import fewest_pairs
 from tidegate.capacity.least import book_bill, least_bill
 from tidegate.capacity.pairs import greedy_pairs
 from tidegate.capacity.provisioning import excess
@@ -37,7 +37,7 @@ def plain_bound(case: Case) -> int:
 
 @given(cases())
 def test_nobody_can_be_satisfied_with_fewer_events(case: Case) -> None:
-    chosen = least_pairs(case.demand, case.threshold)
+    chosen = fewest_pairs(case.demand, case.threshold)
     for who in range(chosen.rows):
         row = chosen.row(who).tolist()
         assert set(row) <= case.follows[who]
@@ -54,7 +54,7 @@ def test_the_least_is_what_must_go_out_and_the_topics_that_somebody_needs(case: 
 @given(st.lists(st.integers(1, 300), min_size=2, max_size=12), st.integers(1, 700))
 def test_sums_go_on_from_word_to_word(rates: list[int], threshold: int) -> None:
     case = Case(rates, [set(range(len(rates)))], threshold, 0, None)
-    over = excess(case.demand, threshold, least_pairs(case.demand, threshold))
+    over = excess(case.demand, threshold, fewest_pairs(case.demand, threshold))
     assert over.tolist() == [plain_least(case, 0) - thresholds(case)[0]]
 
 
@@ -63,16 +63,16 @@ def test_thresholds_of_their_own_leave_nothing_behind_for_the_next_subscriber(se
     random = np.random.default_rng(seed)
     case = drawn_case(random, 9, 60, 400, priced=False)
     own = random.integers(1, 900, len(case.follows))
-    chosen = least_pairs(case.demand, own)
+    chosen = fewest_pairs(case.demand, own)
     for who, topics in enumerate(case.follows):
         alone = Case(case.events, [topics], int(own[who]), 0, None)
         assert sum(case.events[t] for t in chosen.row(who)) == plain_least(alone, 0)
 
 
 def test_where_there_are_too_many_sums_the_choice_is_greedy_and_the_bound_that_of_the_book() -> None:
-    rates = [covers.MOST_SUMS, 5, covers.MOST_SUMS + 1]
+    rates = [fewest.MOST_SUMS, 5, fewest.MOST_SUMS + 1]
     demand, _ = Demand.of(rates, [0, 0, 0], [0, 1, 2])
-    threshold = covers.MOST_SUMS + 1
-    assert least_pairs(demand, threshold).values.tolist() == greedy_pairs(demand, threshold).values.tolist()
+    threshold = fewest.MOST_SUMS + 1
+    assert fewest_pairs(demand, threshold).values.tolist() == greedy_pairs(demand, threshold).values.tolist()
     assert least_bill(demand, threshold, terms(2**20)).events == book_bill(demand, threshold, terms(2**20)).events
-    assert least_pairs(demand, covers.MOST_SUMS).values.tolist() == [0]
+    assert fewest_pairs(demand, fewest.MOST_SUMS).values.tolist() == [0]
