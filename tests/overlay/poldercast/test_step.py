@@ -5,7 +5,7 @@ import pytest
 from tests.overlay.poldercast.twins import Town, entries, fill, listed
 from tidegate.errors import ConfigError
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY, Gossip, Settings
-from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
+from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
 from tidegate.workload.alias import random_state
 
 PAIR = Town([5, 6, 7], [{0, 1}, {0, 1}, {1}])
@@ -60,3 +60,25 @@ def test_a_step_changes_no_row_but_that_of_its_peer() -> None:
 def test_settings_that_keep_no_overlay_are_refused(parts: dict[str, Gossip], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         Settings(**parts)
+
+
+def test_news_of_somebody_silent_is_believed_only_if_it_is_later() -> None:
+    nodes, scratch, random, out = PAIR.nodes(), PAIR.scratch(), random_state(0), entries([], 4)
+    fill(nodes.cyclon[0], [1])
+    assert open_gossip(nodes, 0, CYCLON, scratch, random, out) == 1
+    nodes.clock[0] += 1
+    open_gossip(nodes, 0, CYCLON, scratch, random, out)
+    answer_gossip(nodes, 0, RINGS, 2, entries([1], 4, [1]), scratch, random, out)
+    assert 1 not in listed(nodes.rings[1])
+    nodes.clock[0] += 1
+    answer_gossip(nodes, 0, RINGS, 2, entries([1], 4, [1]), scratch, random, out)
+    assert 1 in listed(nodes.rings[1])
+
+
+def test_so_many_silent_ones_are_remembered_and_the_first_make_room() -> None:
+    many = Town(list(range(50)), [{0}] * 50)
+    nodes = many.nodes()
+    for peer in range(1, 41):
+        nodes.clock[0] += 1
+        forget(nodes, 0, peer)
+    assert sorted(listed(nodes.gone[0])) == list(range(9, 41))
