@@ -17,7 +17,7 @@ STARTS: Final = 5
 def breadth_first(follows: Follows, users: int, seed: int, starts: int = STARTS) -> Follows:
     """Return `users` of a graph with all follows between them: those that are first met from a few random ones.
 
-    Follows are walked along either way, level by level; the last level is cut at random. Where that leads no further, it
+    Follows are walked along either way, level by level; the last one is cut at random. Where that leads no further, it
     goes on from another random user. Users are numbered in the order of being met; a seed determines them. O(follows).
     """
     if not 1 <= starts <= users <= follows.users:
