@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.csr import Int64
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.cyclon import answer_swap, close_swap, open_swap
-from tidegate.overlay.poldercast.entries import EMPTY, peer_in, remove, turned
+from tidegate.overlay.poldercast.entries import EMPTY, entry_of, peer_in, remove, turned
 from tidegate.overlay.poldercast.rings import leave_rings, name_neighbours, open_round, take_neighbours
 from tidegate.overlay.poldercast.settings import CYCLON, VICINITY
 from tidegate.overlay.poldercast.state import Nodes, Scratch
@@ -69,11 +69,14 @@ def close_gossip(
 
 @njit(cache=True)
 def forget(nodes: Nodes, me: int, peer: int) -> None:
-    """Take a peer out of all that `me` knows.
+    """Take a peer out of all that `me` knows, and note that it was silent.
 
     The thesis takes it out of the view of the module that asked, and leaves the others to find out for themselves; but
     the modules feed each other, and would hand it back and forth.
     """
+    gone = nodes.gone[me]
+    # The one found silent longest ago makes room, empty places before all.
+    gone[gone.argmin()] = entry_of(peer, nodes.clock[me] - 1)
     remove(nodes.cyclon[me], peer)
     remove(nodes.vicinity[me], peer)
     leave_rings(nodes, me, peer)
