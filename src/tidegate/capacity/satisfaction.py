@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tidegate.capacity.demand import Demand
 from tidegate.capacity.heap import heap_of, lower, pop, raise_
@@ -18,7 +19,6 @@ from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
 from tidegate.intrinsics import prefetch
 from tidegate.kernels import njit
-from tidegate.workload.terms import Floats
 
 WHOLE: Final = 1 << 30
 """A share of 1."""
@@ -209,7 +209,7 @@ def _lazy(
     events: Int64,
     offsets: Int64,
     hopeful: Int32,
-    wants: Floats,
+    wants: NDArray[np.float64],
     costs: Int64,
     divisors: Int64,
     capacity: int,

@@ -142,8 +142,8 @@ def known(nodes: Nodes, me: int, without: int, scratch: Scratch, random: State) 
 
 @njit(cache=True)
 def _in_rings(nodes: Nodes, me: int, wanted: bool, scratch: Scratch, n: int, most: int, random: State) -> Any:
-    """Write down ring neighbours of topics that are wanted, or are not, from a random one on, until there are so
-    many.""" marks, found, rings, topics = scratch.marks, scratch.found, nodes.rings, nodes.topics
+    """Write down ring neighbours of topics that are wanted, or that are not, from a random one on, up to so many."""
+    marks, found, rings, topics = scratch.marks, scratch.found, nodes.rings, nodes.topics
     first, pairs = nodes.bounds[me, 0], nodes.bounds[me, 1] - nodes.bounds[me, 0]
     start = below(pairs, random) if pairs > 0 else 0
     for i in range(pairs):

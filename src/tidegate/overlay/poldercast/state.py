@@ -17,6 +17,8 @@ Ids: TypeAlias = NDArray[np.uint64]
 Counts: TypeAlias = NDArray[np.int8]
 BEGINNING: Final = 1 << 20
 """What a new peer's clock says: nobody was ever heard of before 0, however old the news."""
+_GONE: Final = 32
+"""How many that were found silent a peer remembers."""
 
 
 class Nodes(NamedTuple):
@@ -48,6 +50,8 @@ class Nodes(NamedTuple):
     """By module, whose answer is awaited."""
     sent: Int32
     """Whom the last Cyclon letter named: they make room for those of the answer."""
+    gone: Int64
+    """Entries of those last found silent, with the time of it: older news of them is none."""
 
 
 class Scratch(NamedTuple):
@@ -80,6 +84,7 @@ def nodes_of(ids: Ids, topics: Csr, rows: int, settings: Settings) -> Nodes:
         rings=np.full((owned, settings.rings.view), -1, np.int64),
         asked=np.full((rows, len(MODULES)), -1, np.int32),
         sent=np.full((rows, settings.cyclon.letter), -1, np.int32),
+        gone=np.full((rows, _GONE), -1, np.int64),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.csr import Int64
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.cyclon import answer_swap, close_swap, open_swap
-from tidegate.overlay.poldercast.entries import remove
+from tidegate.overlay.poldercast.entries import EMPTY, entry_of, peer_in, remove, turned
 from tidegate.overlay.poldercast.rings import leave_rings, name_neighbours, open_round, take_neighbours
 from tidegate.overlay.poldercast.settings import CYCLON, VICINITY
 from tidegate.overlay.poldercast.state import Nodes, Scratch
@@ -40,6 +40,7 @@ def answer_gossip(
     nodes: Nodes, me: int, module: int, sender: int, letter: Int64, scratch: Scratch, random: State, out: Int64
 ) -> None:
     """Take in the letter of a peer that has opened a gossip, and fill the one that is sent back."""
+    leave_out_gone(nodes, me, letter)
     if module == CYCLON:
         answer_swap(nodes.cyclon[me], me, nodes.clock[me], nodes.sent[me], sender, letter, random, out)
     elif module == VICINITY:
@@ -57,6 +58,7 @@ def close_gossip(
     if sender < 0 or nodes.asked[me, module] != sender:
         return False
     nodes.asked[me, module] = -1
+    leave_out_gone(nodes, me, letter)
     if module == CYCLON:
         close_swap(nodes.cyclon[me], me, nodes.clock[me], nodes.sent[me], letter)
     elif module == VICINITY:
@@ -67,11 +69,31 @@ def close_gossip(
 
 @njit(cache=True)
 def forget(nodes: Nodes, me: int, peer: int) -> None:
-    """Take a peer out of all that `me` knows.
+    """Take a peer out of all that `me` knows, and note that it was silent.
 
     The thesis takes it out of the view of the module that asked, and leaves the others to find out for themselves; but
     the modules feed each other, and would hand it back and forth.
     """
+    gone = nodes.gone[me]
+    # The one found silent longest ago makes room, empty places before all.
+    gone[gone.argmin()] = entry_of(peer, nodes.clock[me] - 1)
     remove(nodes.cyclon[me], peer)
     remove(nodes.vicinity[me], peer)
     leave_rings(nodes, me, peer)
+
+
+@njit(cache=True)
+def leave_out_gone(nodes: Nodes, me: int, letter: Int64) -> None:
+    """Take out of a letter whoever was found silent since the sender, or its source, heard of it."""
+    gone, n = nodes.gone[me], 0
+    for i in range(len(letter)):
+        if letter[i] < 0:
+            break
+        entry = turned(letter[i], nodes.clock[me])
+        stale = False
+        for k in range(len(gone)):
+            stale |= gone[k] >= entry and peer_in(gone[k]) == peer_in(entry)
+        if not stale:
+            letter[n] = letter[i]
+            n += 1
+    letter[n:] = EMPTY

@@ -35,17 +35,19 @@ _MOST_SHARED: Final = (1 << 16) - 1
 def open_visit(nodes: Nodes, me: int, scratch: Scratch, random: State, out: Int64) -> Any:
     """Write to the oldest peer of the view, which is taken out, and return it.
 
-    Who knows nobody near asks anybody; -1 if there is nobody, or no view to be kept.
+    Who knows nobody near asks anybody, and so does, every other time, who has a topic without any ring neighbour: those
+    near are asked again and again, and know each other. -1 if there is nobody, or no view to be kept.
     """
     view, strangers = nodes.vicinity[me], nodes.cyclon[me]
     if len(view) == 0:
         return -1
     k = oldest(view, random)
-    if k >= 0:
+    held = nodes.held[nodes.bounds[me, 0] : nodes.bounds[me, 1]]
+    if strangers[0] >= 0 and (k < 0 or (nodes.clock[me] % 2 == 0 and (held == 0).any())):
+        target = peer_in(strangers[below(filled(strangers), random)])
+    elif k >= 0:
         target = peer_in(view[k])
         remove(view, target)
-    elif strangers[0] >= 0:
-        target = peer_in(strangers[below(filled(strangers), random)])
     else:
         return -1
     name_nearest(nodes, me, target, scratch, random, out)

@@ -53,7 +53,8 @@ class Dissemination:
     @property
     def miss_ratio(self) -> float:
         """Of the peers that should get something, those that missed at least one event (section 3.5.6)."""
-        return float(np.count_nonzero(self.missed) / max(np.count_nonzero(self.missed + self.received), 1))
+        asked = np.count_nonzero(self.missed + self.received)
+        return int(np.count_nonzero(self.missed)) / max(int(asked), 1)
 
 
 def disseminated(

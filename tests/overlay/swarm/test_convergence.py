@@ -1,0 +1,154 @@
+"""From random acquaintances to complete rings, and events that reach everybody."""
+
+import numpy as np
+import pytest
+
+from tidegate.csr import from_rows
+from tidegate.errors import ConfigError
+from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.ringcast import BY_CYCLON, BY_VICINITY
+from tidegate.overlay.poldercast.settings import Gossip, Settings
+from tidegate.overlay.swarm.completeness import completeness, links_by_topic
+from tidegate.overlay.swarm.dissemination import disseminated
+from tidegate.overlay.swarm.swarm import Swarm
+from tidegate.workload.follows import fans, friends
+
+WITHOUT_VICINITY = Settings(vicinity=Gossip(view=0))
+
+
+def cycles_until_complete(swarm: Swarm, share: float, most: int) -> int:
+    """Return after how many cycles so many rings are complete, or `most`."""
+    swarm.warm()
+    for cycle in range(1, most):
+        swarm.run()
+        if completeness(swarm).complete_share >= share:
+            return cycle
+    return most
+
+
+@pytest.fixture(scope="module")
+def settled() -> Swarm:
+    swarm = Swarm(friends(400, 12, 3).followed, seed=3)
+    assert cycles_until_complete(swarm, 1.0, 60) < 60
+    return swarm
+
+
+@pytest.mark.parametrize("graph", [friends, fans])
+def test_rings_are_complete_long_before_60_cycles(graph: object) -> None:
+    follows = friends(400, 10, 1) if graph is friends else fans(400, 20, 1)
+    assert cycles_until_complete(Swarm(follows.followed, seed=1), 0.99, 40) < 40
+
+
+def test_without_vicinity_rings_take_longer() -> None:
+    follows = friends(800, 6, 2)
+    with_it = cycles_until_complete(Swarm(follows.followed, seed=1), 0.99, 80)
+    assert cycles_until_complete(Swarm(follows.followed, WITHOUT_VICINITY, seed=1), 0.99, 80) > with_it
+
+
+def test_a_seed_determines_all_that_becomes_of_a_swarm() -> None:
+    follows = friends(100, 6, 1)
+    first, again, other = (Swarm(follows.followed, seed=seed) for seed in (1, 1, 2))
+    for swarm in (first, again, other):
+        swarm.warm()
+        swarm.run(8)
+    assert (first.nodes.rings == again.nodes.rings).all()
+    assert (first.nodes.cyclon == again.nodes.cyclon).all()
+    assert (first.nodes.ids != other.nodes.ids).any()
+
+
+def test_what_is_missing_is_counted_as_sorting_every_ring_would_have_it() -> None:
+    swarm = Swarm(friends(60, 6, 4).followed, seed=4)
+    swarm.warm()
+    swarm.run(2)
+    swarm.leave([5, 6])
+    ids, half = swarm.nodes.ids, swarm.settings.rings.view // 2
+    present, missing = links_by_topic(swarm)
+    for topic in range(swarm.many_topics):
+        peers = [peer for peer in range(60) if topic in swarm.topics.row(peer) and swarm.up[peer]]
+        peers.sort(key=lambda peer: int(ids[peer]))
+        wrong = 0
+        for k, peer in enumerate(peers if len(peers) > 1 else []):
+            pair = swarm.topics.offsets[peer] + np.searchsorted(swarm.topics.row(peer), topic)
+            ring = swarm.nodes.rings[pair]
+            wrong += int(peer_in(ring[0])) != peers[(k + 1) % len(peers)]
+            wrong += int(peer_in(ring[half])) != peers[k - 1]
+        assert (present[topic], missing[topic]) == (len(peers), wrong)
+
+
+@pytest.mark.parametrize("fan_out", [2, 3, 5])
+@pytest.mark.parametrize("shortcuts", [0, BY_CYCLON, BY_VICINITY, BY_CYCLON | BY_VICINITY])
+def test_complete_rings_reach_everybody_with_at_most_fan_out_copies(
+    settled: Swarm, fan_out: int, shortcuts: int
+) -> None:
+    spread = disseminated(settled, fan_out, shortcuts)
+    assert spread.hit_ratio == 1.0
+    assert not spread.missed.any()
+    assert not spread.lost.any()
+    # The publisher sends as well, and whoever is reached passes on once.
+    assert (spread.copies <= fan_out * spread.reached).all()
+    assert spread.copies.sum() == spread.received.sum()
+
+
+def test_shortcuts_shorten_the_way_and_more_of_them_more_so(settled: Swarm) -> None:
+    around = disseminated(settled, 2, 0).mean_hops
+    some, more = (disseminated(settled, fan_out).mean_hops for fan_out in (3, 6))
+    assert around > some > more
+
+
+def test_nobody_is_bothered_with_topics_it_does_not_follow(settled: Swarm) -> None:
+    spread = disseminated(settled, 4)
+    follows_nothing = np.diff(settled.topics.offsets) == 0
+    assert not spread.received[follows_nothing].any()
+    assert (spread.reached <= spread.subscribers).all()
+
+
+def test_a_ring_that_is_walked_alone_takes_half_of_it_in_hops() -> None:
+    swarm = Swarm(from_rows([[0]] * 9), seed=1)
+    assert cycles_until_complete(swarm, 1.0, 30) < 30
+    spread = disseminated(swarm, 2, 0)
+    assert spread.hops.tolist() == [2 * (1 + 2 + 3 + 4)]
+    assert spread.subscribers.tolist() == spread.reached.tolist() == [9]
+
+
+def test_the_dead_are_forgotten_and_rings_close_without_them() -> None:
+    swarm = Swarm(friends(300, 8, 5).followed, seed=5)
+    assert cycles_until_complete(swarm, 1.0, 60) < 60
+    swarm.leave(range(0, 300, 5))
+    assert completeness(swarm).missing > 0
+    for _ in range(60):
+        swarm.run()
+        if completeness(swarm).missing == 0:
+            break
+    assert completeness(swarm).missing == 0
+    assert disseminated(swarm, stand_in=False).hit_ratio == 1.0
+
+
+def test_who_comes_is_found_and_who_comes_back_remembers() -> None:
+    follows = friends(300, 8, 6)
+    swarm = Swarm(follows.followed, seed=6)
+    late = np.arange(0, 300, 3)
+    swarm.leave(late)
+    swarm.warm()
+    swarm.run(25)
+    swarm.join(late)
+    for _ in range(60):
+        swarm.run()
+        if completeness(swarm).missing == 0:
+            break
+    assert completeness(swarm).missing == 0
+    assert disseminated(swarm).hit_ratio == 1.0
+
+
+def test_stand_ins_reach_more_when_many_are_gone_at_once() -> None:
+    swarm = Swarm(friends(400, 10, 7).followed, seed=7)
+    assert cycles_until_complete(swarm, 1.0, 60) < 60
+    swarm.leave(range(0, 400, 6))
+    with_them, without = disseminated(swarm), disseminated(swarm, stand_in=False)
+    assert with_them.hit_ratio > without.hit_ratio
+    assert with_them.miss_ratio < without.miss_ratio
+    assert without.lost.sum() > 0
+
+
+def test_a_fan_out_that_does_not_go_around_a_ring_is_refused(settled: Swarm) -> None:
+    with pytest.raises(ConfigError, match="fan-out of 1"):
+        disseminated(settled, 1)
