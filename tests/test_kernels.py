@@ -57,6 +57,63 @@ def test_another_source_is_another_kernel(tmp_path: Path) -> None:
     assert sum(changed.doubled.stats.cache_hits.values()) == 0
 
 
+CALLED = """
+from tidegate.kernels import njit
+
+MOST = 10
+
+@njit(cache=True)
+def grown(x):
+    return x + 1
+"""
+CALLING = """
+import called
+from called import MOST, grown
+from tidegate.kernels import njit
+
+@njit(cache=True)
+def direct(x):
+    return min(middle(x), MOST)
+
+@njit(cache=True)
+def middle(x):
+    return grown(x)
+
+@njit(cache=True)
+def by_module(x):
+    return called.grown(x)
+
+if __name__ == "__main__":
+    print(direct(2), direct(90), by_module(3), sum(direct.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "answers"), [("x + 1", "x * 5", "10 10 15 0"), ("MOST = 10", "MOST = 17", "3 17 4 0")]
+)
+def test_what_a_kernel_calls_in_another_file_is_part_of_its_source(
+    tmp_path: Path, before: str, after: str, answers: str
+) -> None:
+    (tmp_path / "calling.py").write_text(CALLING)
+
+    def process(source: str) -> str:
+        (tmp_path / "called.py").write_text(source)
+        # Python's own cache goes by whole seconds, and would miss a change of equal length.
+        run = [sys.executable, "-B", str(tmp_path / "calling.py")]
+        return subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert process(CALLED) == "3 10 4 0"
+    assert process(CALLED.replace(before, after)) == answers
+
+
+def test_what_has_not_changed_in_another_file_is_found_again(tmp_path: Path) -> None:
+    (tmp_path / "called.py").write_text(CALLED)
+    (tmp_path / "calling.py").write_text(CALLING)
+    run = [sys.executable, str(tmp_path / "calling.py")]
+    printed = [subprocess.run(run, check=True, capture_output=True, text=True).stdout for _ in range(2)]
+    assert printed == ["3 10 4 0\n", "3 10 4 1\n"]
+
+
 def test_two_processes_that_save_at_once_do_not_get_each_others_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +127,7 @@ def test_two_processes_that_save_at_once_do_not_get_each_others_kernels(
     monkeypatch.setattr(_SignatureFiles, "_dump", dump_together)
 
     def process() -> _SignatureFiles:
-        return _SignatureFiles(cache_path=str(tmp_path), filename_base="f-1.py311", source_stamp=(1, 2))
+        return _SignatureFiles(cache_path=str(tmp_path), filename_base="f-1.py311", source_stamp=lambda: (1, 2))
 
     keys = [(("int64",), "cpu", "code"), (("float64",), "cpu", "code")]
     threads = [threading.Thread(target=process().save, args=(key, key[0])) for key in keys]
@@ -124,7 +181,7 @@ def test_a_forked_process_counts_from_elsewhere() -> None:
 
 
 def test_what_another_version_left_is_not_even_read(tmp_path: Path) -> None:
-    files = _SignatureFiles(cache_path=str(tmp_path), filename_base="f-1.py311", source_stamp=(1, 2))
+    files = _SignatureFiles(cache_path=str(tmp_path), filename_base="f-1.py311", source_stamp=lambda: (1, 2))
     key = (("int64",), "cpu", "code")
     files.save(key, "compiled")
     assert files.load(key) == "compiled"
