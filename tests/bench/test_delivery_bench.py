@@ -101,8 +101,8 @@ def test_matches_are_the_same_for_a_seed_and_some_share_a_subscriber_and_a_post(
     [
         ("DELETE FROM notifications WHERE cursor = 7", "0 notifications too many, 1 are missing"),
         (
-            "INSERT INTO notifications SELECT 9999, subscriber, 'other', reasons, topic, topic_type, at "
-            "FROM notifications WHERE cursor = 7",
+            "INSERT INTO notifications (cursor, subscriber, post, reasons, topic, topic_type, at) "
+            "SELECT 9999, subscriber, 'other', reasons, topic, topic_type, at FROM notifications WHERE cursor = 7",
             "1 notifications too many, 0 are missing",
         ),
         ("UPDATE notifications SET reasons = '[]'", "the inbox of reader[0-9]+ differs from plain Python's"),
