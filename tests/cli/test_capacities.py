@@ -84,6 +84,24 @@ def test_kinds_of_machines_are_mixed_where_that_is_cheaper(demand: Path, tmp_pat
     assert sum(figures["mixed"]["kinds"].values()) == figures["mixed"]["machines"]
 
 
+def test_the_least_is_that_of_all_machines_that_may_be_rented(tmp_path: Path) -> None:
+    written(tmp_path, [1_000] * 10, np.repeat(range(9), 10), np.tile(range(10), 9))
+    sizes = {"small": (0.1, 64), "large": (0.19, 128)}
+    machines = [{"name": name, "per_hour": price, "mbit_per_s": mbit} for name, (price, mbit) in sizes.items()]
+    listed = {"name": "mine", "currency": "EUR", "per_gb": 0, "machines": machines[::-1]}
+    (tmp_path / "mine.json").write_text(json.dumps(listed))
+    arguments = ("provision", tmp_path, "--threshold", 10_000, "--prices", tmp_path / "mine.json", "--billed", "1h")
+    # 100,000 events, of which a small machine takes 40,000 and a large one 80,000.
+    for machine, cost, least in (("mixed", 0.29, 0.24), ("cheapest", 0.3, 0.3), ("large", 0.38, 0.38)):
+        told(*arguments, "--period", "1s", "--machine", machine, "--json", tmp_path / "f.json")
+        figures = json.loads((tmp_path / "f.json").read_text())
+        assert figures["cost"] == pytest.approx(cost)
+        assert figures["least_cost"] == pytest.approx(least)
+        assert figures["over_lower_bound_pct"] == pytest.approx(100 * (cost / least - 1))
+    with pytest.raises(ConfigError, match="a large takes 800 in"):
+        told(*arguments, "--period", "10ms")
+
+
 def test_an_allocation_is_followed_on_machines_and_at_rates_it_was_made_for(demand: Path, tmp_path: Path) -> None:
     first = tmp_path / "first.parquet"
     arguments = ("provision", demand, "--period", "1ms")
