@@ -171,6 +171,25 @@ def test_what_was_left_out_is_counted(tmp_path: Path) -> None:
         assert f"left out: {left_out}" in told(command, tmp_path)
 
 
+def test_numbers_that_no_topic_has_are_no_topics_without_events(tmp_path: Path) -> None:
+    written(tmp_path, [5, 0, 7], [0, 0, 1], [0, 2, 2])
+    pq.write_table(pa.table({"topic": [0, 2, 9_000], "events": [5, 7, 1]}), tmp_path / "topics.parquet")
+    for command in ("satisfy", "provision"):
+        assert "left out" not in told(command, tmp_path)
+
+
+@pytest.mark.parametrize(("events", "who"), [([5, 7], []), ([0, 0], [0, 1])])
+def test_a_demand_for_nothing_costs_nothing_however_it_is_compared(
+    events: list[int], who: list[int], tmp_path: Path
+) -> None:
+    written(tmp_path, events, np.array(who, np.int32), np.array(who, np.int32))
+    for machine in ("cheapest", "mixed", "c3.large"):
+        told("provision", tmp_path, "--machine", machine, "--compare", "--json", tmp_path / "f.json")
+        figures = json.loads((tmp_path / "f.json").read_text())
+        assert (figures["machines"], figures["cost"], figures["least_cost"]) == (0, 0, 0)
+        assert {row["saved_in_all_pct"] for row in figures["steps"]} == {0}
+
+
 @pytest.mark.parametrize(
     ("events", "who", "what", "complaint"),
     [

@@ -61,6 +61,7 @@ class Stage:
         self._counts = np.zeros(len(files.events), np.int64)
         self._needed = np.zeros(len(files.events), np.bool_)
         self._tally = np.zeros(_BACK + 1, np.int64)
+        self._silent_topics = 0
 
     def run(self) -> Iterator[tuple[Int32, Int32]]:
         """Yield chosen pairs, subscribers and topics, as batches come."""
@@ -86,12 +87,12 @@ class Stage:
                     f"subscriber {self._tally[_BACK]:,} comes back after others: sort the pairs by subscriber"
                 )
             yield chosen_who[:n], chosen_what[:n]
+        self._silent_topics = int(np.count_nonzero((events == 0) & (known > 0)))
 
     def chosen(self) -> Chosen:
         """Return what was chosen, after `run` is at its end."""
         events, tally = self._files.events, self._tally
-        silent = int(np.count_nonzero(events == 0))
-        mended = Mended(int(tally[_REPEATED]), silent, int(tally[_SILENT]), int(tally[_IDLE]))
+        mended = Mended(int(tally[_REPEATED]), self._silent_topics, int(tally[_SILENT]), int(tally[_IDLE]))
         least = int(tally[_LEAST]) + int(events[self._needed].sum())
         return Chosen(events, self._counts, int(tally[_SUBSCRIBERS]), int(tally[_PAIRS]), least, mended)
 
@@ -106,8 +107,8 @@ def chosen_pairs(files: PairFiles, satisfied_by: int, *, least: bool = False) ->
 
 def kept_in_memory(stage: Stage) -> Csr:
     """Choose, and return by subscriber, in the order they have on disk, the chosen topics."""
-    batches = list(stage.run())
-    who, what = (np.concatenate([np.empty(0, np.int32), *column]) for column in zip(*batches, strict=True))
+    none = np.empty(0, np.int32)
+    who, what = (np.concatenate(column) for column in zip((none, none), *stage.run(), strict=True))
     starts = np.flatnonzero(np.append(True, who[1:] != who[:-1])) if len(who) else np.empty(0, np.int64)
     return Csr(np.append(starts, len(who)).astype(np.int64), what)
 

@@ -139,8 +139,8 @@ def _compared(files: PairFiles, threshold: int, terms: Terms, seed: int) -> list
                 "machines": one.machines,
                 "events": one.events,
                 "cost": one.cost,
-                "saved_pct": 100 * (1 - one.cost / last),
-                "saved_in_all_pct": 100 * (1 - one.cost / first),
+                "saved_pct": 100 * (1 - one.cost / last) if last else 0.0,
+                "saved_in_all_pct": 100 * (1 - one.cost / first) if first else 0.0,
             }
         )
     return rows
