@@ -62,7 +62,8 @@ def test_provision_with_the_fewest_events_places_the_pairs_it_paid_for(demand: P
 
 
 def test_provision_writes_an_allocation_and_follows_it_without_a_move(demand: Path, tmp_path: Path) -> None:
-    first, figures, placed = tmp_path / "first.parquet", tmp_path / "figures.json", tmp_path / "placed.parquet"
+    first, figures = tmp_path / "first.parquet", tmp_path / "figures.json"
+    placed, again = tmp_path / "placed.parquet", tmp_path / "again.parquet"
     arguments = ("provision", demand, "--threshold", 12, "--period", "1ms", "--message-bytes", 200)
     output = told(*arguments, "--into", first, "--pairs-into", placed, "--compare", "--json", figures)
     assert "events in 1ms" in output
@@ -71,8 +72,9 @@ def test_provision_writes_an_allocation_and_follows_it_without_a_move(demand: Pa
     assert sum(parts["pairs"]) == said["chosen_pairs"] == pq.read_metadata(placed).num_rows
     assert [row["step"][:3] for row in said["steps"]] == ["nai", "(a)", "(b)", "(c)", "(d)", "(e)", "(f)"]
     assert said["steps"][-2]["cost"] == pytest.approx(said["cost"])
-    told(*arguments, "--from", first, "--json", figures)
+    told(*arguments, "--from", first, "--json", figures, "--pairs-into", again)
     assert json.loads(figures.read_text())["moved_pairs"] == 0
+    assert pq.read_table(again).equals(pq.read_table(placed))
 
 
 def test_kinds_of_machines_are_mixed_where_that_is_cheaper(demand: Path, tmp_path: Path) -> None:

@@ -114,8 +114,12 @@ def kept_in_memory(stage: Stage) -> Csr:
 
 
 def placed_pairs(stage: Stage, parts: Parts, topics: int) -> Iterator[tuple[Int32, Int32, Int32]]:
-    """Choose again, and yield machines, topics and subscribers: the pairs of a topic fill its parts as they come."""
-    order = np.argsort(parts.topic, kind="stable")
+    """Choose again, and yield machines, topics and subscribers: the pairs of a topic fill its parts as they come.
+
+    Parts are filled by the numbers of their machines, in whatever order they were packed: the same pairs and parts give
+    the same places.
+    """
+    order = np.lexsort((parts.machine, parts.topic))
     machines, left = parts.machine[order], parts.pairs[order].copy()
     following = offsets_of(np.bincount(parts.topic, minlength=topics))[:-1].copy()
     for who, what in stage.run():

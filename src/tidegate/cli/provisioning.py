@@ -118,7 +118,8 @@ def _least(wanted: Wanted, kinds: list[Terms], terms: Terms, events: int) -> Bil
         return filled_up_by_any(events, kinds)
     # Machines that are there stay of their kind.
     may_be = kinds if wanted.previous is None else [terms]
-    return min((filled_up(events, kind) for kind in may_be if kind.capacity or not events), key=lambda one: one.cost)
+    bills = [filled_up(events, kind) for kind in may_be if kind.capacity or not events]
+    return Bill(min(one.machines for one in bills), events, min(one.cost for one in bills))
 
 
 def _able(kinds: list[Terms], chosen: Chosen) -> list[Terms]:
