@@ -124,10 +124,16 @@ class Demand:
         asked = np.asarray(satisfied_by, np.int64)
         if asked.ndim and asked.shape != (self.n_subscribers,):
             raise ConfigError(f"{len(asked):,} thresholds for {self.n_subscribers:,} subscribers: one for all, or each")
-        if asked.size and not 0 < asked.min() <= asked.max() < MOST_EVENTS:
-            wrong = asked.min() if asked.min() <= 0 else asked.max()
-            raise ConfigError(f"a threshold is a number of events from 1 to {MOST_EVENTS - 1:,}, not {wrong:,}")
+        if asked.size:
+            check_threshold(int(asked.min()))
+            check_threshold(int(asked.max()))
         return np.minimum(self.wanted, asked)
+
+
+def check_threshold(events: int) -> None:
+    """Refuse a number of events that satisfies nobody, or is too large to be counted."""
+    if not 0 < events < MOST_EVENTS:
+        raise ConfigError(f"a threshold is a number of events from 1 to {MOST_EVENTS - 1:,}, not {events:,}")
 
 
 def without_rate(topics: Any, rates: int) -> ConfigError:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tidegate.capacity.demand import MOST_EVENTS, Mended
+from tidegate.capacity.demand import Mended, check_threshold
 from tidegate.capacity.fewest import MOST_SUMS, Sums, best_of, fewest_row, no_sums
 from tidegate.capacity.packing import Parts
 from tidegate.capacity.pair_files import PairFiles
@@ -52,8 +52,7 @@ class Stage:
 
     def __init__(self, files: PairFiles, satisfied_by: int, seed: int | None = None, *, least: bool = False) -> None:
         """Choose from these pairs."""
-        if not 0 < satisfied_by < MOST_EVENTS:
-            raise ConfigError(f"a threshold is a number of events from 1 to {MOST_EVENTS - 1:,}, not {satisfied_by:,}")
+        check_threshold(satisfied_by)
         self._files = files
         self._satisfied_by = satisfied_by
         self._seed = seed
