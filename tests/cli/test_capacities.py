@@ -231,6 +231,10 @@ def test_a_negative_price_and_a_machine_that_is_too_small_are_refused_by_the_com
         (("provision", "--period", "soon"), "period is 'soon'"),
         (("provision", "--period", "1us"), "choose a larger machine"),
         (("provision", "--from", "nowhere.parquet"), "is no allocation"),
+        (("satisfy", "--into", "nowhere/topics.parquet"), "nowhere/topics.parquet: there is no folder"),
+        (("provision", "--json", "nowhere/figures.json"), "nowhere/figures.json: there is no folder"),
+        (("provision", "--pairs-into", "/"), "/: this is a folder; name a file in it"),
+        (("provision", "--inbox"), "--inbox with a demand: .* ask for one by --pipeline"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], complaint: str, demand: Path) -> None:
@@ -284,6 +288,7 @@ def test_a_pipeline_is_sized_by_what_was_measured(tmp_path: Path, monkeypatch: p
     [
         (("somewhere",), "a pipeline is for posts and subscriptions"),
         (("--machine", "mixed"), "all of one kind"),
+        (("--into", "here.parquet", "--compare"), "--into, --compare with --pipeline: .* leave it out"),
         (("--headroom", "1"), "a headroom of 1"),
         (("--posts-per-second", "0"), "posts per s is 0"),
         (("--measured", "nowhere.json"), "nowhere.json is no report"),

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tidegate.cli.options import check_places
 from tidegate.errors import ConfigError
 
 DemandArgument = Annotated[
@@ -46,6 +47,7 @@ def satisfy(
     from tidegate.capacity.pair_files import PairFiles
     from tidegate.capacity.satisfaction import b3m, fb3m
 
+    check_places(into, json_path)
     if goal not in list(Goal):
         raise ConfigError(f"no goal is called {goal!r}: choose one of {', '.join(Goal)}")
     files = PairFiles(demand)
@@ -157,6 +159,7 @@ def provision(
     """
     from tidegate.cli.provisioning import Wanted, provisioned
 
+    check_places(into, pairs_into, json_path)
     if pipeline:
         from tidegate.capacity.pipeline_costs import PipelineCosts
         from tidegate.capacity.pipeline_sizing import Load
@@ -164,6 +167,9 @@ def provision(
 
         if demand is not None:
             raise ConfigError(f"{demand}: a pipeline is for posts and subscriptions, not for a demand in a folder")
+        of_demand = {"--into": into, "--pairs-into": pairs_into, "--from": previous, "--compare": compare or None}
+        if meant := [name for name, value in of_demand.items() if value is not None]:
+            raise ConfigError(f"{', '.join(meant)} with --pipeline: a pipeline has no allocation; leave it out")
         load = Load(
             posts_per_second,
             subscriptions,
@@ -185,6 +191,9 @@ def provision(
         return
     if demand is None:
         raise ConfigError("name a folder with the demand, or ask for a cluster by --pipeline")
+    of_pipeline = {"--calibrate": calibrate, "--measured": measured, "--inbox": inbox}
+    if meant := [name for name, value in of_pipeline.items() if value]:
+        raise ConfigError(f"{', '.join(meant)} with a demand: this is for a cluster; ask for one by --pipeline")
     wanted = Wanted(
         demand,
         threshold,
