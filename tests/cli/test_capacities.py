@@ -47,6 +47,39 @@ def test_satisfy_writes_which_topics_are_served(goal: str, demand: Path, tmp_pat
     assert 0 < said["ratio"] <= 1
 
 
+@pytest.mark.parametrize("goal", ["b3m", "fb3m"])
+def test_topics_may_cost_something_of_their_own(goal: str, tmp_path: Path) -> None:
+    written(tmp_path, [9, 9, 0], [0, 1, 2, 3], [0, 0, 0, 1])
+    topics, figures = tmp_path / "served.parquet", tmp_path / "figures.json"
+    arguments = ("satisfy", tmp_path, "--goal", goal, "--capacity", 27, "--into", topics, "--json", figures)
+    for costs, options, served in (([50, 1, 0], (), [True, False]), ([50, 1, 0], ("--own-costs",), [False, True])):
+        pq.write_table(pa.table({"topic": [0, 1, 2], "events": [9, 9, 0], "cost": costs}), tmp_path / "topics.parquet")
+        told(*arguments, *options)
+        said = json.loads(figures.read_text())
+        table = pq.read_table(topics).to_pydict()
+        assert table["served"] == served
+        assert said["used"] == table["cost"][served.index(True)] <= said["capacity"] == 27
+        assert said["satisfied"] == (3 if served[0] else 1) <= said["bound"]
+
+
+@pytest.mark.parametrize(
+    ("costs", "complaint"),
+    [
+        ([0, 0, 4], "2 topics with events cost 0: a cost is a whole number above 0"),
+        ([1, -1, 4], "cost -1 is below 0"),
+        ([1, 2**40, 4], "a topic costs 1,099,511,627,776"),
+        ([0.5, 1.5, 2.5], "cost is double: whole numbers are expected"),
+        (None, "has no column cost: it has topic, events"),
+    ],
+)
+def test_costs_that_are_none_are_refused(costs: list[int] | None, complaint: str, tmp_path: Path) -> None:
+    written(tmp_path, [9, 9, 9], [0, 1, 2], [0, 1, 2])
+    if costs is not None:
+        pq.write_table(pa.table({"topic": [0, 1, 2], "events": [9, 9, 9], "cost": costs}), tmp_path / "topics.parquet")
+    with pytest.raises(ConfigError, match=complaint):
+        told("satisfy", tmp_path, "--own-costs")
+
+
 def test_provision_with_the_fewest_events_places_the_pairs_it_paid_for(demand: Path, tmp_path: Path) -> None:
     figures, placed = tmp_path / "figures.json", tmp_path / "placed.parquet"
     arguments = ("provision", demand, "--threshold", 12, "--period", "1ms", "--fewest-events")

@@ -27,13 +27,22 @@ def satisfy(
     demand: DemandArgument,
     threshold: ThresholdOption = 10,
     capacity: Annotated[
-        str, typer.Option(help="Events to subscribers that can be sent in a period: a number, or as in 10%.")
+        str,
+        typer.Option(
+            help="Events to subscribers that can be sent in a period: a number, or, of all there are, as in 10%."
+        ),
     ] = "10%",
     goal: Annotated[
         str, typer.Option(help="b3m: as many satisfied subscribers as can be; fb3m: shares of thresholds, added up.")
     ] = "fb3m",
+    own_costs: Annotated[
+        bool,
+        typer.Option(
+            "--own-costs", help="Topics cost what the column cost of topics.parquet says, and so is capacity."
+        ),
+    ] = False,
     into: Annotated[
-        Path | None, typer.Option(help="Write all topics to this Parquet file: topic, events, followers, served.")
+        Path | None, typer.Option(help="Write all topics to this Parquet file: topic, events, followers, cost, served.")
     ] = None,
     json_path: JsonOption = None,
 ) -> None:
@@ -53,16 +62,19 @@ def satisfy(
     files = PairFiles(demand)
     read, mended = files.demand()
     thresholds = files.thresholds_of(read.subscriber_names, threshold)
-    whole = int(read.costs.sum())
+    costs = files.costs[read.topic_names] if own_costs else None
+    prices = read.costs if costs is None else costs
+    whole = int(prices.sum())
     room = capacity_of(capacity, whole)
-    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, thresholds, room)
+    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, thresholds, room, costs)
     count = goal == Goal.SATISFIED
     reached = chosen.satisfied if count else chosen.satisfaction
-    bound = (b3m_bound if count else fb3m_bound)(read, thresholds, room)
+    bound = (b3m_bound if count else fb3m_bound)(read, thresholds, room, costs)
     figures = {
         "goal": goal,
         "threshold": threshold,
         "own_thresholds": int(np.count_nonzero(files.own_thresholds)),
+        "costs": "own" if own_costs else "events to subscribers",
         "capacity": room,
         "capacity_pct": 100 * room / whole if whole else 0.0,
         "used": chosen.cost,
@@ -80,8 +92,8 @@ def satisfy(
         served = np.zeros(read.n_topics, np.bool_)
         served[chosen.topics] = True
         followers = np.diff(read.followers.offsets)
-        columns = {"topic": read.topic_names, "events": read.events, "followers": followers, "served": served}
-        pq.write_table(pa.table(columns), into)
+        columns = {"topic": read.topic_names, "events": read.events, "followers": followers, "cost": prices}
+        pq.write_table(pa.table({**columns, "served": served}), into)
     _tell(figures, str(mended), json_path)
 
 
