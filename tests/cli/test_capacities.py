@@ -117,6 +117,9 @@ def test_kinds_of_machines_are_mixed_where_that_is_cheaper(demand: Path, tmp_pat
         figures[machine] = json.loads((tmp_path / "f.json").read_text())
     assert figures["mixed"]["cost"] <= min(figures["c3.large"]["cost"], figures["c3.xlarge"]["cost"])
     assert sum(figures["mixed"]["kinds"].values()) == figures["mixed"]["machines"]
+    for found in figures.values():
+        assert found["cost_machines"] + found["cost_traffic"] == pytest.approx(found["cost"])
+        assert found["cost_traffic"] == pytest.approx(found["events"] * 200 / 1e9 * 0.12 * 10 * 86_400 / 1e-3)
 
 
 def test_the_least_is_that_of_all_machines_that_may_be_rented(tmp_path: Path) -> None:
@@ -132,6 +135,7 @@ def test_the_least_is_that_of_all_machines_that_may_be_rented(tmp_path: Path) ->
         figures = json.loads((tmp_path / "f.json").read_text())
         assert figures["cost"] == pytest.approx(cost)
         assert figures["least_cost"] == pytest.approx(least)
+        assert (figures["cost_machines"], figures["cost_traffic"]) == (pytest.approx(cost), 0)
         assert figures["over_lower_bound_pct"] == pytest.approx(100 * (cost / least - 1))
     with pytest.raises(ConfigError, match="a large takes 800 in"):
         told(*arguments, "--period", "10ms")

@@ -70,6 +70,8 @@ def provisioned(wanted: Wanted) -> tuple[dict[str, Any], str]:
         "machines": ours.machines,
         "events": ours.events,
         "mbit_per_s": ours.events * wanted.message_bytes * 8 / terms.period_s / 1e6,
+        "cost_machines": cost - terms.per_event * ours.events,
+        "cost_traffic": terms.per_event * ours.events,
         "cost": cost,
         "currency": terms.pricing.currency,
         "billed": wanted.billed,
