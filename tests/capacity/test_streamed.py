@@ -75,10 +75,10 @@ def test_every_chosen_pair_is_placed_once_where_its_topic_has_a_part(seed: int, 
 
 def test_pairs_stay_where_they_are_in_whatever_order_parts_were_packed(tmp_path: Path) -> None:
     files = written(tmp_path, [5], [0, 1, 2], [0, 0, 0])
-    columns = np.array([0, 1], np.int32), np.array([0, 0], np.int32), np.array([1, 2])
+    machines, topics, pairs = np.array([0, 1], np.int32), np.array([0, 0], np.int32), np.array([1, 2], np.int64)
     for step in (1, -1):
-        placed = placed_pairs(Stage(files, 5), Parts(*(column[::step] for column in columns)), 1)
-        assert np.concatenate([machines for machines, _, _ in placed]).tolist() == [0, 1, 1]
+        placed = placed_pairs(Stage(files, 5), Parts(machines[::step], topics[::step], pairs[::step]), 1)
+        assert np.concatenate([where for where, _, _ in placed]).tolist() == [0, 1, 1]
 
 
 def test_what_cannot_count_is_left_out_and_counted(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def followed(
     """
     if not within >= 0:
         raise ConfigError(f"a distance of {within}: it is a share, 0 or more")
-    stays_there = previous.topic < len(events)
-    previous = Parts(*(column[stays_there] for column in previous))
+    there = previous.topic < len(events)
+    previous = Parts(previous.machine[there], previous.topic[there], previous.pairs[there])
     how = packer or Packer()
     check_fit(events, counts, terms)
     scratch = packed(events, counts, terms, how)
