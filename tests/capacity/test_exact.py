@@ -13,7 +13,7 @@ from tidegate.capacity.fewest import fewest_pairs
 from tidegate.capacity.least import book_bill, least_bill
 from tidegate.capacity.packing import first_fit, followers_of, packed
 from tidegate.capacity.pairs import greedy_pairs, random_pairs
-from tidegate.capacity.provisioning import bill, cheapest_kinds, excess, mixed
+from tidegate.capacity.provisioning import bill, cheapest_kinds, excess, filled_up_by_any, mixed
 from tidegate.capacity.satisfaction import b3m, fb3m
 
 SEEDS = range(10)
@@ -78,6 +78,9 @@ def test_mixed_kinds_cost_no_more_than_one_kind_and_not_much_more_than_the_best(
         best = least_mixed_cost(events, counts, kinds, packing.machines + 1)
         assert len(names) == packing.machines
         assert best - 1e-6 <= cost <= single + 1e-9
+        least = filled_up_by_any(int(np.array(events) @ (np.array(counts) + 1)), kinds)
+        assert least.cost <= best + 1e-6
+        assert least.machines <= packing.machines
         beaten += cost < single - 1e-9
         over.append(cost / best - 1)
     print(f"{beaten} of {EACH} cheaper than one kind; over the best: {np.mean(over):.1%}, {max(over):.1%} at most")

@@ -61,8 +61,14 @@ def test_a_machine_with_too_much_gives_up_few_pairs_and_keeps_the_rest() -> None
     assert (kept[0, 1], after.moved) == (9, 2)
 
 
+@pytest.mark.parametrize("events", [[1], [1, 0, 0, 0]])
+def test_a_topic_that_is_no_more_is_gone_whatever_its_number(events: list[int]) -> None:
+    counts = [1] + [0] * (len(events) - 1)
+    after = followed(parts((0, 0, 1), (1, 3, 5)), np.array(events), np.array(counts), terms(60))
+    assert [column.tolist() for column in after.packing.parts] == [[0], [0], [1]]
+    assert (after.moved, after.packing.machines) == (0, 1)
+
+
 def test_what_cannot_be_followed_is_refused() -> None:
-    with pytest.raises(ConfigError, match="topic 3 was served before, but has no rate now"):
-        followed(parts((0, 3, 1)), np.array([1]), np.array([1]), terms(60))
     with pytest.raises(ConfigError, match="a distance of -1"):
         followed(parts((0, 0, 1)), np.array([1]), np.array([1]), terms(60), within=-1)

@@ -57,6 +57,12 @@ def test_a_patience_that_is_none_is_refused() -> None:
         Offloading(Rule(1, 1, patience=1))
 
 
+@pytest.mark.parametrize("satisfied_by", [0, 2**32])
+def test_a_threshold_that_is_none_is_refused_before_the_first_window(satisfied_by: int) -> None:
+    with pytest.raises(ConfigError, match=f"a threshold is .* not {satisfied_by:,}"):
+        Offloading(Rule(satisfied_by, 1))
+
+
 def test_topics_may_have_costs_of_their_own_and_what_is_left_of_the_capacity_is_filled() -> None:
     # Everybody is satisfied by the first topic; the others are served as well, the cheap ones first.
     demand, _ = Demand.of([5, 5, 5], [0, 0, 0], [0, 1, 2])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from tests.capacity.plain import Case, cases, costs, greedy, satisfaction, share, thresholds, towards
 from tidegate.capacity.bounds import b3m_bound, fb3m_bound
+from tidegate.capacity.demand import Demand
 from tidegate.capacity.satisfaction import By, b3m, fb3m, fb3m_by
 from tidegate.capacity.selection import course
 from tidegate.csr import Int64
@@ -85,6 +86,7 @@ def test_without_capacity_nothing_is_served_and_with_all_of_it_everybody_is_sati
     [
         (0, 10, None, "a threshold is a number of events from 1"),
         (2**32, 10, None, "a threshold is a number of events from 1"),
+        (np.array([5, 2**32]), 10, None, "not 4,294,967,296"),
         (5, -1, None, "a capacity of -1"),
         (5, 10, np.array([1, 0]), "topic 1 costs 0"),
         (5, 10, np.array([1.5, 2.0]), "costs are 2 whole numbers"),
@@ -97,3 +99,12 @@ def test_what_is_no_problem_is_refused(
     demand = Case([3, 4], [{0}, {1}], 1, 1, None).demand
     with pytest.raises(ConfigError, match=complaint):
         b3m(demand, threshold, capacity, prices)
+
+
+def test_numbers_that_cannot_be_told_apart_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"subscriber 1,152,921,504,606,846,976 is beyond .* number them from 0 on"):
+        Demand.of([5] * 1_000, [2**60, 0], [0, 1])
+    with pytest.raises(ConfigError, match="subscribers have 18,446,744,073,709,551,615 among them"):
+        Demand.of([5], np.array([2**64 - 1], np.uint64), [0])
+    demand, _ = Demand.of([5] * 1_000, [2**53, 2**53 + 1], [999, 999])
+    assert demand.subscriber_names.tolist() == [2**53, 2**53 + 1]

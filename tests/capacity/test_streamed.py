@@ -13,7 +13,7 @@ from tests.capacity.test_provisioning import terms
 from tidegate.capacity import pair_files
 from tidegate.capacity.fewest import fewest_pairs
 from tidegate.capacity.least import least_bill
-from tidegate.capacity.packing import followers_of, packed
+from tidegate.capacity.packing import Parts, followers_of, packed
 from tidegate.capacity.pair_files import PairFiles
 from tidegate.capacity.pairs import greedy_pairs
 from tidegate.capacity.streamed import Stage, chosen_pairs, placed_pairs
@@ -71,6 +71,14 @@ def test_every_chosen_pair_is_placed_once_where_its_topic_has_a_part(seed: int, 
     assert len(set(zip(topic, who, strict=True))) == len(who)
     for v, topics in enumerate(case.follows):
         assert got[v] >= min(case.threshold, sum(case.events[t] for t in topics))
+
+
+def test_pairs_stay_where_they_are_in_whatever_order_parts_were_packed(tmp_path: Path) -> None:
+    files = written(tmp_path, [5], [0, 1, 2], [0, 0, 0])
+    machines, topics, pairs = np.array([0, 1], np.int32), np.array([0, 0], np.int32), np.array([1, 2], np.int64)
+    for step in (1, -1):
+        placed = placed_pairs(Stage(files, 5), Parts(machines[::step], topics[::step], pairs[::step]), 1)
+        assert np.concatenate([where for where, _, _ in placed]).tolist() == [0, 1, 1]
 
 
 def test_what_cannot_count_is_left_out_and_counted(tmp_path: Path) -> None:

@@ -47,6 +47,39 @@ def test_satisfy_writes_which_topics_are_served(goal: str, demand: Path, tmp_pat
     assert 0 < said["ratio"] <= 1
 
 
+@pytest.mark.parametrize("goal", ["b3m", "fb3m"])
+def test_topics_may_cost_something_of_their_own(goal: str, tmp_path: Path) -> None:
+    written(tmp_path, [9, 9, 0], [0, 1, 2, 3], [0, 0, 0, 1])
+    topics, figures = tmp_path / "served.parquet", tmp_path / "figures.json"
+    arguments = ("satisfy", tmp_path, "--goal", goal, "--capacity", 27, "--into", topics, "--json", figures)
+    for costs, options, served in (([50, 1, 0], (), [True, False]), ([50, 1, 0], ("--own-costs",), [False, True])):
+        pq.write_table(pa.table({"topic": [0, 1, 2], "events": [9, 9, 0], "cost": costs}), tmp_path / "topics.parquet")
+        told(*arguments, *options)
+        said = json.loads(figures.read_text())
+        table = pq.read_table(topics).to_pydict()
+        assert table["served"] == served
+        assert said["used"] == table["cost"][served.index(True)] <= said["capacity"] == 27
+        assert said["satisfied"] == (3 if served[0] else 1) <= said["bound"]
+
+
+@pytest.mark.parametrize(
+    ("costs", "complaint"),
+    [
+        ([0, 0, 4], "2 topics with events cost 0: a cost is a whole number above 0"),
+        ([1, -1, 4], "cost -1 is below 0"),
+        ([1, 2**40, 4], "a topic costs 1,099,511,627,776"),
+        ([0.5, 1.5, 2.5], "cost is double: whole numbers are expected"),
+        (None, "has no column cost: it has topic, events"),
+    ],
+)
+def test_costs_that_are_none_are_refused(costs: list[int] | None, complaint: str, tmp_path: Path) -> None:
+    written(tmp_path, [9, 9, 9], [0, 1, 2], [0, 1, 2])
+    if costs is not None:
+        pq.write_table(pa.table({"topic": [0, 1, 2], "events": [9, 9, 9], "cost": costs}), tmp_path / "topics.parquet")
+    with pytest.raises(ConfigError, match=complaint):
+        told("satisfy", tmp_path, "--own-costs")
+
+
 def test_provision_with_the_fewest_events_places_the_pairs_it_paid_for(demand: Path, tmp_path: Path) -> None:
     figures, placed = tmp_path / "figures.json", tmp_path / "placed.parquet"
     arguments = ("provision", demand, "--threshold", 12, "--period", "1ms", "--fewest-events")
@@ -62,7 +95,8 @@ def test_provision_with_the_fewest_events_places_the_pairs_it_paid_for(demand: P
 
 
 def test_provision_writes_an_allocation_and_follows_it_without_a_move(demand: Path, tmp_path: Path) -> None:
-    first, figures, placed = tmp_path / "first.parquet", tmp_path / "figures.json", tmp_path / "placed.parquet"
+    first, figures = tmp_path / "first.parquet", tmp_path / "figures.json"
+    placed, again = tmp_path / "placed.parquet", tmp_path / "again.parquet"
     arguments = ("provision", demand, "--threshold", 12, "--period", "1ms", "--message-bytes", 200)
     output = told(*arguments, "--into", first, "--pairs-into", placed, "--compare", "--json", figures)
     assert "events in 1ms" in output
@@ -71,8 +105,9 @@ def test_provision_writes_an_allocation_and_follows_it_without_a_move(demand: Pa
     assert sum(parts["pairs"]) == said["chosen_pairs"] == pq.read_metadata(placed).num_rows
     assert [row["step"][:3] for row in said["steps"]] == ["nai", "(a)", "(b)", "(c)", "(d)", "(e)", "(f)"]
     assert said["steps"][-2]["cost"] == pytest.approx(said["cost"])
-    told(*arguments, "--from", first, "--json", figures)
+    told(*arguments, "--from", first, "--json", figures, "--pairs-into", again)
     assert json.loads(figures.read_text())["moved_pairs"] == 0
+    assert pq.read_table(again).equals(pq.read_table(placed))
 
 
 def test_kinds_of_machines_are_mixed_where_that_is_cheaper(demand: Path, tmp_path: Path) -> None:
@@ -82,6 +117,28 @@ def test_kinds_of_machines_are_mixed_where_that_is_cheaper(demand: Path, tmp_pat
         figures[machine] = json.loads((tmp_path / "f.json").read_text())
     assert figures["mixed"]["cost"] <= min(figures["c3.large"]["cost"], figures["c3.xlarge"]["cost"])
     assert sum(figures["mixed"]["kinds"].values()) == figures["mixed"]["machines"]
+    for found in figures.values():
+        assert found["cost_machines"] + found["cost_traffic"] == pytest.approx(found["cost"])
+        assert found["cost_traffic"] == pytest.approx(found["events"] * 200 / 1e9 * 0.12 * 10 * 86_400 / 1e-3)
+
+
+def test_the_least_is_that_of_all_machines_that_may_be_rented(tmp_path: Path) -> None:
+    written(tmp_path, [1_000] * 10, np.repeat(range(9), 10), np.tile(range(10), 9))
+    sizes = {"small": (0.1, 64), "large": (0.19, 128)}
+    machines = [{"name": name, "per_hour": price, "mbit_per_s": mbit} for name, (price, mbit) in sizes.items()]
+    listed = {"name": "mine", "currency": "EUR", "per_gb": 0, "machines": machines[::-1]}
+    (tmp_path / "mine.json").write_text(json.dumps(listed))
+    arguments = ("provision", tmp_path, "--threshold", 10_000, "--prices", tmp_path / "mine.json", "--billed", "1h")
+    # 100,000 events, of which a small machine takes 40,000 and a large one 80,000.
+    for machine, cost, least in (("mixed", 0.29, 0.24), ("cheapest", 0.3, 0.3), ("large", 0.38, 0.38)):
+        told(*arguments, "--period", "1s", "--machine", machine, "--json", tmp_path / "f.json")
+        figures = json.loads((tmp_path / "f.json").read_text())
+        assert figures["cost"] == pytest.approx(cost)
+        assert figures["least_cost"] == pytest.approx(least)
+        assert (figures["cost_machines"], figures["cost_traffic"]) == (pytest.approx(cost), 0)
+        assert figures["over_lower_bound_pct"] == pytest.approx(100 * (cost / least - 1))
+    with pytest.raises(ConfigError, match="a large takes 800 in"):
+        told(*arguments, "--period", "10ms")
 
 
 def test_an_allocation_is_followed_on_machines_and_at_rates_it_was_made_for(demand: Path, tmp_path: Path) -> None:
@@ -153,6 +210,25 @@ def test_what_was_left_out_is_counted(tmp_path: Path) -> None:
         assert f"left out: {left_out}" in told(command, tmp_path)
 
 
+def test_numbers_that_no_topic_has_are_no_topics_without_events(tmp_path: Path) -> None:
+    written(tmp_path, [5, 0, 7], [0, 0, 1], [0, 2, 2])
+    pq.write_table(pa.table({"topic": [0, 2, 9_000], "events": [5, 7, 1]}), tmp_path / "topics.parquet")
+    for command in ("satisfy", "provision"):
+        assert "left out" not in told(command, tmp_path)
+
+
+@pytest.mark.parametrize(("events", "who"), [([5, 7], []), ([0, 0], [0, 1])])
+def test_a_demand_for_nothing_costs_nothing_however_it_is_compared(
+    events: list[int], who: list[int], tmp_path: Path
+) -> None:
+    written(tmp_path, events, np.array(who, np.int32), np.array(who, np.int32))
+    for machine in ("cheapest", "mixed", "c3.large"):
+        told("provision", tmp_path, "--machine", machine, "--compare", "--json", tmp_path / "f.json")
+        figures = json.loads((tmp_path / "f.json").read_text())
+        assert (figures["machines"], figures["cost"], figures["least_cost"]) == (0, 0, 0)
+        assert {row["saved_in_all_pct"] for row in figures["steps"]} == {0}
+
+
 @pytest.mark.parametrize(
     ("events", "who", "what", "complaint"),
     [
@@ -192,6 +268,10 @@ def test_a_negative_price_and_a_machine_that_is_too_small_are_refused_by_the_com
         (("provision", "--period", "soon"), "period is 'soon'"),
         (("provision", "--period", "1us"), "choose a larger machine"),
         (("provision", "--from", "nowhere.parquet"), "is no allocation"),
+        (("satisfy", "--into", "nowhere/topics.parquet"), "nowhere/topics.parquet: there is no folder"),
+        (("provision", "--json", "nowhere/figures.json"), "nowhere/figures.json: there is no folder"),
+        (("provision", "--pairs-into", "/"), "/: this is a folder; name a file in it"),
+        (("provision", "--inbox"), "--inbox with a demand: .* ask for one by --pipeline"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], complaint: str, demand: Path) -> None:
@@ -245,6 +325,7 @@ def test_a_pipeline_is_sized_by_what_was_measured(tmp_path: Path, monkeypatch: p
     [
         (("somewhere",), "a pipeline is for posts and subscriptions"),
         (("--machine", "mixed"), "all of one kind"),
+        (("--into", "here.parquet", "--compare"), "--into, --compare with --pipeline: .* leave it out"),
         (("--headroom", "1"), "a headroom of 1"),
         (("--posts-per-second", "0"), "posts per s is 0"),
         (("--measured", "nowhere.json"), "nowhere.json is no report"),

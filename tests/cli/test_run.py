@@ -211,6 +211,7 @@ def test_status_counts_subscriptions_with_and_without_segments(folder: Path) -> 
     ("arguments", "complaint"),
     [
         (("--offload", "inbox"), "say by --live-capacity how many"),
+        (("--live-capacity", "9"), "limits nothing yet: say by --offload"),
         (("--offload", "overlay", "--live-capacity", "9"), "nothing can be offloaded to 'overlay'"),
         (("--offload", "inbox", "--live-capacity", "9", "--offload-goal", "all"), "no goal is called 'all'"),
         (("--offload", "inbox", "--live-capacity", "9"), "only an inbox is told in real time"),

@@ -1,5 +1,6 @@
 """The analysis on Spark is that of one process, however pairs are spread, and refuses what it cannot count."""
 
+import pickle
 from datetime import datetime
 from pathlib import Path
 
@@ -10,12 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.workload.test_analysis import check_analysis
+from tidegate.csr import Int64
 from tidegate.errors import ConfigError
 from tidegate.spark import workload
 from tidegate.spark.workload import analyse, publications, read, subscriptions
 from tidegate.workload.analysis import Analysis
 from tidegate.workload.social import TWITTER, Social
 from tidegate.workload.social_files import PAIRS, TOPICS, write_workload
+from tidegate.workload.tally import Topics, apart
 
 Pairs = list[tuple[int, int]]
 
@@ -72,6 +75,20 @@ def test_what_was_generated_is_read_as_it_is_grouped(spark: SparkSession, tmp_pa
     assert (found.topics, found.subscribers, found.pairs) == social.numbers
     assert found.events == social.events.sum()
     assert (found.repeated, found.unrated, found.nulls) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "subscribers", [np.arange(4_000)[::-1], np.arange(6_000) // 3 * 10_000_000 + np.arange(6_000) % 3]
+)
+def test_a_task_that_left_off_does_not_count_though_its_stretches_are_apart(subscribers: Int64) -> None:
+    # Falling, and rising by leaps: no subscriber comes twice, in more stretches than a task goes on for.
+    columns = {"subscriber": np.repeat(subscribers, 2), "topic": np.tile([0, 1], len(subscribers))}
+    batches = pa.table(columns).to_batches(max_chunksize=2_000)
+    tally = workload.tallying(Topics.of([0, 1], [5, 7]), 1, only_grouped=True)
+    part: workload.Part = pickle.loads(next(tally(iter(batches)))["payload"][0].as_py())
+    assert part.counts.sizes.total < len(subscribers)
+    assert apart(part.stretches)
+    assert not workload.are_whole([part])
 
 
 def test_pairs_without_a_number_are_counted_and_left_out(spark: SparkSession) -> None:

@@ -104,6 +104,7 @@ def test_any_numbers_are_met(data: st.DataObject) -> None:
     numbers = Numbers(data.draw(st.integers(200, 2_000)), data.draw(st.integers(200, 2_000)), 0)
     numbers = numbers._replace(pairs=round(max(numbers) * data.draw(st.floats(2.5, 6.0))))
     social = Social.draw(kind, numbers, seed=1)
+    assert social.numbers.pairs == pytest.approx(numbers.pairs, rel=0.02)
     pairs = social.all_pairs()
     assert pairs.rows == numbers.subscribers
     assert all(len(set(pairs.row(row).tolist())) == len(pairs.row(row)) for row in range(pairs.rows))
@@ -113,6 +114,31 @@ def test_any_numbers_are_met(data: st.DataObject) -> None:
 def test_fewer_pairs_than_topics_are_refused() -> None:
     with pytest.raises(ConfigError, match="10 pairs are too few"):
         Social.draw(SPOTIFY, Numbers(20, 5, 10), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reach"),
+    [
+        (Numbers(1_000, 1_000, 400_000), "1,055 to 44,604"),
+        (Numbers(1_000, 10, 1_000), "10 to 440"),
+        (Numbers(1, 5, 12), "5 to 5"),
+    ],
+)
+def test_pairs_that_cannot_be_had_are_refused_with_those_that_can(numbers: Numbers, reach: str) -> None:
+    with pytest.raises(ConfigError, match=f"{numbers.pairs:,} pairs of .*: {reach} can be had"):
+        Social.draw(SPOTIFY, numbers, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [(SPOTIFY, SPOTIFY.numbers.scaled(1e-5)), (TWITTER, Numbers(1, 100, 100)), (SPOTIFY, Numbers(10, 10, 10))],
+)
+def test_a_handful_is_a_workload(kind: Kind, numbers: Numbers) -> None:
+    social = Social.draw(kind, numbers, seed=1)
+    pairs = social.all_pairs()
+    assert social.numbers.pairs == pytest.approx(numbers.pairs, rel=0.1)
+    assert set(pairs.values.tolist()) == set(range(numbers.topics))
+    assert all(len(set(pairs.row(row).tolist())) == len(pairs.row(row)) > 0 for row in range(pairs.rows))
 
 
 def test_the_popular_are_drawn_by_as_many_as_are_wanted_though_by_none_twice() -> None:

@@ -35,3 +35,15 @@ def test_what_is_cut_off_leaves_the_mean() -> None:
 def test_a_mean_that_no_law_can_have_is_refused_with_those_that_can() -> None:
     with pytest.raises(ConfigError, match=r"a mean of 5,000 is out of reach for 1,000 of at most 10,000: between"):
         LAW.settled(5_000, 1_000)
+
+
+def test_a_line_that_hardly_falls_does_not_leap_beyond_what_is_cut_off() -> None:
+    law = Tail((Knot(1, 1.0), Knot(2_200)))
+    least, greatest = law.reach(1_000, most=250)
+    assert least == pytest.approx(1, rel=0.1)
+    assert greatest == pytest.approx(249 / np.log(250), rel=0.02)
+    assert law.settled(greatest, 1_000, most=250).quantiles(1_000).max() <= 250
+    with pytest.raises(
+        ConfigError, match=r"a mean of 400 is out of reach for 1,000 of at most 250: between 1\.\d+ and 44"
+    ):
+        law.settled(400, 1_000, most=250)

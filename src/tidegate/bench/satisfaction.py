@@ -7,24 +7,34 @@ from typing import Any, Final
 
 import numpy as np
 
-from tidegate.bench.report import Report, Row, Scale, Section
+from tidegate.bench.report import Report, Row, Scale
 from tidegate.bench.traces import demand_like
 from tidegate.capacity.bounds import b3m_bound, fb3m_bound
 from tidegate.capacity.demand import Demand
 from tidegate.capacity.satisfaction import By, b3m, fb3m, fb3m_by
 from tidegate.capacity.selection import Selection, course
 from tidegate.csr import Int64
-from tidegate.errors import TidegateError
+from tidegate.errors import ConfigError, TidegateError
 from tidegate.workload.social import SPOTIFY
 
 _SCALES: Final = {"small": 0.02, "paper": 1.0, "max": 1.0}
 _SHARES: Final = {0.01: (0.87, None), 0.1: (0.75, None), 1.0: (0.82, 0.9)}
 """Thresholds as shares of the mean rate, and the thesis's ratios of B3M and F-B3M where it tells them."""
 _HOURS: Final = 240
+_TITLES: Final = {
+    "6.2": "B3M as capacity is used",
+    "6.3": "ratios to the bounds with 10 % of the capacity",
+    "6.4": "F-B3M as capacity is used",
+    "6.5": "seconds",
+    "6.6": "hourly windows, seconds",
+    "6.7": "hourly windows, ratios to the bounds",
+}
 
 
 def run(scale: Scale, seed: int = 1, posts: Path | None = None) -> Report:
     """Measure at `scale`; raise `TidegateError` if lazy and eager choices differ, or a choice exceeds its bound."""
+    if posts is not None:
+        raise ConfigError(f"benchmark 'satisfaction' takes no posts, and {posts.name} was given: leave --posts out")
     demand = demand_like(SPOTIFY, _SCALES[scale], seed)
     _compile()
     report = Report(
@@ -83,30 +93,41 @@ def run(scale: Scale, seed: int = 1, posts: Path | None = None) -> Report:
 
 def plot(report: Report, path: Path) -> None:
     """Draw the figures of a report."""
+    drawn(report).savefig(path, dpi=110)
+
+
+def drawn(report: Report) -> Any:
+    """Return all figures of a report as one, the thesis's ratios beside ours."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - drawing is optional
 
     growth, ratios, times, windows = report.sections
-    figure = Figure(figsize=(20, 5), layout="constrained")
-    first, second, third, fourth = figure.subplots(1, 4)
-    for threshold in sorted({row["τ"] for row in growth.rows}):
-        rows = [row for row in growth.rows if row["τ"] == threshold]
-        used = [row["capacity, %"] for row in rows]
-        first.plot(used, [row["B3M satisfied"] for row in rows], marker=".", label=f"B3M, τ = {threshold:,}")
-        first.plot(used, [row["B3M bound"] for row in rows], "--", label=f"bound, τ = {threshold:,}")
-    _lines(second, ratios, "τ", ("B3M ratio", "F-B3M ratio"))
-    _lines(third, times, "τ", ("B3M s", "F-B3M s", "eager F-B3M s"))
-    _lines(fourth, windows, "capacity, %", ("B3M ratio", "F-B3M ratio"))
-    second.set_xscale("log")
-    third.set_xscale("log")
-    for axes, section in zip((first, second, third, fourth), report.sections, strict=True):
-        axes.set_title(section.title, fontsize=9)
-        axes.legend(fontsize=7)
-    figure.savefig(path, dpi=110)
+    figure = Figure(figsize=(18, 9), layout="constrained")
+    axes = dict(zip(_TITLES, figure.subplots(2, 3).flat, strict=True))
+    for number, reached, bound in (
+        ("6.2", "B3M satisfied", "B3M bound"),
+        ("6.4", "F-B3M satisfaction", "F-B3M bound"),
+    ):
+        for threshold in sorted({row["τ"] for row in growth.rows}):
+            rows = [row for row in growth.rows if row["τ"] == threshold]
+            _lines(axes[number], rows, "capacity, %", (reached, bound), f", τ = {threshold:,}")
+    _lines(axes["6.3"], ratios.rows, "τ", ("B3M ratio", "F-B3M ratio", "thesis, B3M", "thesis, F-B3M"))
+    _lines(axes["6.5"], times.rows, "τ", ("B3M s", "F-B3M s", "eager F-B3M s"))
+    _lines(axes["6.6"], windows.rows, "capacity, %", ("B3M s", "F-B3M s"))
+    _lines(axes["6.7"], windows.rows, "capacity, %", ("B3M ratio", "F-B3M ratio"))
+    for number, one in axes.items():
+        one.set_title(f"Figure {number}: {_TITLES[number]}", fontsize=9)
+        one.legend(fontsize=7)
+        if number in ("6.3", "6.5"):
+            one.set_xscale("log")
+    return figure
 
 
-def _lines(axes: Any, section: Section, x: str, names: tuple[str, ...]) -> None:
+def _lines(axes: Any, rows: list[Row], x: str, names: tuple[str, ...], what: str = "") -> None:
     for name in names:
-        axes.plot([row[x] for row in section.rows], [row[name] for row in section.rows], marker="o", label=name)
+        known = [row for row in rows if row[name] is not None]
+        style = "--" if "bound" in name else ":" if "thesis" in name else "-"
+        axes.plot([row[x] for row in known], [row[name] for row in known], style, marker=".", label=name + what)
+    axes.set_xlabel(x)
 
 
 def _course(demand: Demand, threshold: int, capacity: int, counted: Selection, shared: Selection) -> list[Row]:

@@ -15,6 +15,7 @@ from tidegate.kernels import njit
 
 MOST_EVENTS: Final = 2**32
 """Of a topic or a threshold: shares of them are computed in 63 bits."""
+_MOST: Final = np.iinfo(np.int64).max
 
 
 class Mended(NamedTuple):
@@ -23,7 +24,7 @@ class Mended(NamedTuple):
     repeated: int
     """Pairs that were there before."""
     silent_topics: int
-    """Topics without an event."""
+    """Topics without an event that somebody follows."""
     silent_pairs: int
     """Pairs of those."""
     idle: int
@@ -73,17 +74,18 @@ class Demand:
             raise ConfigError(
                 f"topic {topic:,} has {counts[topic]:,} events: fewer than {MOST_EVENTS:,} can be counted"
             )
+        if len(who) and who.max() > _MOST // len(counts) - 1:
+            raise ConfigError(f"subscriber {who.max():,} is beyond what can be numbered: number them from 0 on")
         pairs = np.unique(who * len(counts) + what) if len(who) else np.empty(0, np.int64)
         repeated = len(who) - len(pairs)
         who, what = np.divmod(pairs, max(len(counts), 1))
         heard = counts[what] > 0
         n_subscribers = len(np.unique(who))
-        silent_pairs = int(np.count_nonzero(~heard))
+        silent_pairs, silent_topics = int(np.count_nonzero(~heard)), len(np.unique(what[~heard]))
         who, what = who[heard], what[heard]
         names, row = np.unique(who, return_inverse=True)
         followed, numbers = np.unique(what, return_inverse=True)
         csr = Csr(offsets_of(np.bincount(row, minlength=len(names))), numbers.astype(np.int32))
-        silent_topics = int(np.count_nonzero(counts == 0))
         mended = Mended(repeated, silent_topics, silent_pairs, n_subscribers - len(names))
         return cls(counts[followed], csr, followed, names), mended
 
@@ -122,9 +124,16 @@ class Demand:
         asked = np.asarray(satisfied_by, np.int64)
         if asked.ndim and asked.shape != (self.n_subscribers,):
             raise ConfigError(f"{len(asked):,} thresholds for {self.n_subscribers:,} subscribers: one for all, or each")
-        if asked.size and not 0 < asked.min() <= asked.max() < MOST_EVENTS:
-            raise ConfigError(f"a threshold is a number of events from 1 to {MOST_EVENTS - 1:,}, not {asked.min():,}")
+        if asked.size:
+            check_threshold(int(asked.min()))
+            check_threshold(int(asked.max()))
         return np.minimum(self.wanted, asked)
+
+
+def check_threshold(events: int) -> None:
+    """Refuse a number of events that satisfies nobody, or is too large to be counted."""
+    if not 0 < events < MOST_EVENTS:
+        raise ConfigError(f"a threshold is a number of events from 1 to {MOST_EVENTS - 1:,}, not {events:,}")
 
 
 def without_rate(topics: Any, rates: int) -> ConfigError:
@@ -142,6 +151,8 @@ def _whole(what: str, values: object) -> Int64:
         return np.empty(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ConfigError(f"{what} are whole numbers, not {array.dtype}: count events over a longer period")
+    if array.max() > _MOST:
+        raise ConfigError(f"{what} have {array.max():,} among them: there is nothing above {_MOST:,}")
     if array.min() < 0:
         below = np.count_nonzero(array < 0)
         raise ConfigError(f"{what} have {array.min():,} among them: there is nothing below 0, but {below:,} are")

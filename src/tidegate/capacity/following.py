@@ -35,13 +35,12 @@ def followed(
 ) -> Followed:
     """Return an allocation of this demand that is at most `within` dearer than one from scratch, and moves little.
 
-    Machines keep their numbers; one that has nothing to do any more is not paid for.
+    Machines keep their numbers; one that has nothing to do any more is not paid for. Topics that are no more are gone.
     """
     if not within >= 0:
         raise ConfigError(f"a distance of {within}: it is a share, 0 or more")
-    if len(previous.topic) and previous.topic.max() >= len(events):
-        last = f"{previous.topic.max():,}"
-        raise ConfigError(f"topic {last} was served before, but has no rate now: rates are of {len(events):,} topics")
+    there = previous.topic < len(events)
+    previous = Parts(previous.machine[there], previous.topic[there], previous.pairs[there])
     how = packer or Packer()
     check_fit(events, counts, terms)
     scratch = packed(events, counts, terms, how)

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from tidegate.capacity.demand import Demand
+from tidegate.capacity.demand import Demand, check_threshold
 from tidegate.capacity.satisfaction import b3m, fb3m
 from tidegate.capacity.selection import Selection, checked_costs, selection
 from tidegate.csr import Int64
@@ -59,6 +59,7 @@ class Offloading:
         """Begin with nothing served."""
         if not 0 <= rule.patience < 1:
             raise ConfigError(f"a patience of {rule.patience}: it is a share from 0 to below 1")
+        check_threshold(rule.satisfied_by)
         self._rule = rule
         self._served = np.empty(0, np.int64)
         self._offloaded = np.empty(0, np.int64)

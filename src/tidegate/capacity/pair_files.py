@@ -2,6 +2,7 @@
 
 Pairs may be one file or a folder of files, read in the order of their names, batch by batch. Subscribers whom other
 numbers of events satisfy than everybody else may be in a third file, `thresholds.parquet` (`subscriber`, `threshold`).
+Topics may have a `cost` each, for whoever does not pay by events and subscribers.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tidegate.capacity.demand import MOST_EVENTS, Demand, Mended, without_rate
 from tidegate.csr import Int32, Int64
 from tidegate.errors import ConfigError
 
+_TOPICS: Final = "topics.parquet"
 _BATCH: Final = 1 << 20
 _MOST: Final = np.iinfo(np.int32).max - 1
 
@@ -31,17 +33,32 @@ class PairFiles:
     @cached_property
     def events(self) -> Int64:
         """By topic: its events. A topic that is not in the file, or has none there, has none."""
-        path = self.folder / "topics.parquet"
-        table = self._table(path, ("topic", "events"))
-        topics, events = (_numbers(path, name, table[name].combine_chunks()) for name in ("topic", "events"))
+        events = self._by_topic("events")
+        if len(events) and events.max() >= MOST_EVENTS:
+            path = self.folder / _TOPICS
+            raise ConfigError(f"{path}: {events.max():,} events of a topic: fewer than {MOST_EVENTS:,} can be counted")
+        return events
+
+    @cached_property
+    def costs(self) -> Int64:
+        """By topic: what it costs to serve, by the column `cost`; 0 for those that are not in the file."""
+        costs, path = self._by_topic("cost"), self.folder / _TOPICS
+        if len(costs) and costs.max() > _MOST:
+            raise ConfigError(f"{path}: a topic costs {costs.max():,}: {_MOST:,} at most; tell costs in a larger unit")
+        if free := np.count_nonzero((costs == 0) & (self.events > 0)):
+            raise ConfigError(f"{path}: {free:,} topics with events cost 0: a cost is a whole number above 0")
+        return costs
+
+    def _by_topic(self, column: str) -> Int64:
+        path = self.folder / _TOPICS
+        table = self._table(path, ("topic", column))
+        topics, values = (_numbers(path, name, table[name].combine_chunks()) for name in ("topic", column))
         if len(np.unique(topics)) < len(topics):
             raise ConfigError(f"{path}: {len(topics) - len(np.unique(topics)):,} topics are there twice")
         if len(topics) and topics.max() > _MOST:
             raise ConfigError(f"{path}: topic {topics.max():,} is above {_MOST:,}")
-        if len(events) and events.max() >= MOST_EVENTS:
-            raise ConfigError(f"{path}: {events.max():,} events of a topic: fewer than {MOST_EVENTS:,} can be counted")
         by_topic = np.zeros(int(topics.max()) + 1 if len(topics) else 0, np.int64)
-        by_topic[topics] = events
+        by_topic[topics] = values
         return by_topic
 
     @cached_property

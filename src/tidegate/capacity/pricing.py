@@ -119,7 +119,11 @@ class Terms:
     @property
     def per_machine(self) -> float:
         """What a machine costs for the billed time."""
-        return self.machine.per_hour * self.billed_s / _HOUR_S
+        return self.rent(self.machine.per_hour)
+
+    def rent(self, per_hour: float) -> float:
+        """Return what machines at this price together cost for the billed time."""
+        return per_hour * self.billed_s / _HOUR_S
 
     @property
     def per_event(self) -> float:

@@ -1,7 +1,9 @@
 """What it costs to satisfy everybody (MCSS; thesis, chapter 7)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -29,8 +31,26 @@ def bill(packing: Packing, terms: Terms) -> Bill:
 
 def filled_up(events: int, terms: Terms) -> Bill:
     """Return what so many events cost on machines that are filled up."""
-    machines = -(-events // terms.capacity)
+    machines = -(-events // terms.capacity) if events else 0
     return Bill(machines, events, terms.cost(machines, events))
+
+
+def filled_up_by_any(events: int, kinds: Sequence[Terms]) -> Bill:
+    """Return what so many events cost at least on machines of any of these kinds, or of several at once.
+
+    As if parts of machines could be rented, of the kind that takes an event at the least price; but what whole machines
+    cost an hour is a multiple of what all prices are multiples of.
+    """
+    able = [kind for kind in kinds if kind.capacity > 0] if events else []
+    if not able:
+        return Bill(0, events, 0.0)
+    prices = [Fraction(str(kind.machine.per_hour)) for kind in able]
+    parts = events * min(price / kind.capacity for price, kind in zip(prices, able, strict=True))
+    unit = math.lcm(*(price.denominator for price in prices))
+    step = Fraction(math.gcd(*(int(price * unit) for price in prices)), unit)
+    per_hour = math.ceil(parts / step) * step if step else 0
+    machines = -(-events // max(kind.capacity for kind in able))
+    return Bill(machines, events, able[0].rent(float(per_hour)) + able[0].per_event * events)
 
 
 def excess(demand: Demand, satisfied_by: int | Int64, chosen: Csr) -> Int64:

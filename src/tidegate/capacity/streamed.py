@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tidegate.capacity.demand import MOST_EVENTS, Mended
+from tidegate.capacity.demand import Mended, check_threshold
 from tidegate.capacity.fewest import MOST_SUMS, Sums, best_of, fewest_row, no_sums
 from tidegate.capacity.packing import Parts
 from tidegate.capacity.pair_files import PairFiles
@@ -52,8 +52,7 @@ class Stage:
 
     def __init__(self, files: PairFiles, satisfied_by: int, seed: int | None = None, *, least: bool = False) -> None:
         """Choose from these pairs."""
-        if not 0 < satisfied_by < MOST_EVENTS:
-            raise ConfigError(f"a threshold is a number of events from 1 to {MOST_EVENTS - 1:,}, not {satisfied_by:,}")
+        check_threshold(satisfied_by)
         self._files = files
         self._satisfied_by = satisfied_by
         self._seed = seed
@@ -61,6 +60,7 @@ class Stage:
         self._counts = np.zeros(len(files.events), np.int64)
         self._needed = np.zeros(len(files.events), np.bool_)
         self._tally = np.zeros(_BACK + 1, np.int64)
+        self._silent_topics = 0
 
     def run(self) -> Iterator[tuple[Int32, Int32]]:
         """Yield chosen pairs, subscribers and topics, as batches come."""
@@ -86,12 +86,12 @@ class Stage:
                     f"subscriber {self._tally[_BACK]:,} comes back after others: sort the pairs by subscriber"
                 )
             yield chosen_who[:n], chosen_what[:n]
+        self._silent_topics = int(np.count_nonzero((events == 0) & (known > 0)))
 
     def chosen(self) -> Chosen:
         """Return what was chosen, after `run` is at its end."""
         events, tally = self._files.events, self._tally
-        silent = int(np.count_nonzero(events == 0))
-        mended = Mended(int(tally[_REPEATED]), silent, int(tally[_SILENT]), int(tally[_IDLE]))
+        mended = Mended(int(tally[_REPEATED]), self._silent_topics, int(tally[_SILENT]), int(tally[_IDLE]))
         least = int(tally[_LEAST]) + int(events[self._needed].sum())
         return Chosen(events, self._counts, int(tally[_SUBSCRIBERS]), int(tally[_PAIRS]), least, mended)
 
@@ -106,15 +106,19 @@ def chosen_pairs(files: PairFiles, satisfied_by: int, *, least: bool = False) ->
 
 def kept_in_memory(stage: Stage) -> Csr:
     """Choose, and return by subscriber, in the order they have on disk, the chosen topics."""
-    batches = list(stage.run())
-    who, what = (np.concatenate([np.empty(0, np.int32), *column]) for column in zip(*batches, strict=True))
+    none = np.empty(0, np.int32)
+    who, what = (np.concatenate(column) for column in zip((none, none), *stage.run(), strict=True))
     starts = np.flatnonzero(np.append(True, who[1:] != who[:-1])) if len(who) else np.empty(0, np.int64)
     return Csr(np.append(starts, len(who)).astype(np.int64), what)
 
 
 def placed_pairs(stage: Stage, parts: Parts, topics: int) -> Iterator[tuple[Int32, Int32, Int32]]:
-    """Choose again, and yield machines, topics and subscribers: the pairs of a topic fill its parts as they come."""
-    order = np.argsort(parts.topic, kind="stable")
+    """Choose again, and yield machines, topics and subscribers: the pairs of a topic fill its parts as they come.
+
+    Parts are filled by the numbers of their machines, in whatever order they were packed: the same pairs and parts give
+    the same places.
+    """
+    order = np.lexsort((parts.machine, parts.topic))
     machines, left = parts.machine[order], parts.pairs[order].copy()
     following = offsets_of(np.bincount(parts.topic, minlength=topics))[:-1].copy()
     for who, what in stage.run():

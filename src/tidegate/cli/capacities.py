@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tidegate.cli.options import check_places
 from tidegate.errors import ConfigError
 
 DemandArgument = Annotated[
@@ -26,13 +27,22 @@ def satisfy(
     demand: DemandArgument,
     threshold: ThresholdOption = 10,
     capacity: Annotated[
-        str, typer.Option(help="Events to subscribers that can be sent in a period: a number, or as in 10%.")
+        str,
+        typer.Option(
+            help="Events to subscribers that can be sent in a period: a number, or, of all there are, as in 10%."
+        ),
     ] = "10%",
     goal: Annotated[
         str, typer.Option(help="b3m: as many satisfied subscribers as can be; fb3m: shares of thresholds, added up.")
     ] = "fb3m",
+    own_costs: Annotated[
+        bool,
+        typer.Option(
+            "--own-costs", help="Topics cost what the column cost of topics.parquet says, and so is capacity."
+        ),
+    ] = False,
     into: Annotated[
-        Path | None, typer.Option(help="Write all topics to this Parquet file: topic, events, followers, served.")
+        Path | None, typer.Option(help="Write all topics to this Parquet file: topic, events, followers, cost, served.")
     ] = None,
     json_path: JsonOption = None,
 ) -> None:
@@ -46,21 +56,25 @@ def satisfy(
     from tidegate.capacity.pair_files import PairFiles
     from tidegate.capacity.satisfaction import b3m, fb3m
 
+    check_places(into, json_path)
     if goal not in list(Goal):
         raise ConfigError(f"no goal is called {goal!r}: choose one of {', '.join(Goal)}")
     files = PairFiles(demand)
     read, mended = files.demand()
     thresholds = files.thresholds_of(read.subscriber_names, threshold)
-    whole = int(read.costs.sum())
+    costs = files.costs[read.topic_names] if own_costs else None
+    prices = read.costs if costs is None else costs
+    whole = int(prices.sum())
     room = capacity_of(capacity, whole)
-    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, thresholds, room)
+    chosen = (b3m if goal == Goal.SATISFIED else fb3m)(read, thresholds, room, costs)
     count = goal == Goal.SATISFIED
     reached = chosen.satisfied if count else chosen.satisfaction
-    bound = (b3m_bound if count else fb3m_bound)(read, thresholds, room)
+    bound = (b3m_bound if count else fb3m_bound)(read, thresholds, room, costs)
     figures = {
         "goal": goal,
         "threshold": threshold,
         "own_thresholds": int(np.count_nonzero(files.own_thresholds)),
+        "costs": "own" if own_costs else "events to subscribers",
         "capacity": room,
         "capacity_pct": 100 * room / whole if whole else 0.0,
         "used": chosen.cost,
@@ -78,8 +92,8 @@ def satisfy(
         served = np.zeros(read.n_topics, np.bool_)
         served[chosen.topics] = True
         followers = np.diff(read.followers.offsets)
-        columns = {"topic": read.topic_names, "events": read.events, "followers": followers, "served": served}
-        pq.write_table(pa.table(columns), into)
+        columns = {"topic": read.topic_names, "events": read.events, "followers": followers, "cost": prices}
+        pq.write_table(pa.table({**columns, "served": served}), into)
     _tell(figures, str(mended), json_path)
 
 
@@ -157,6 +171,7 @@ def provision(
     """
     from tidegate.cli.provisioning import Wanted, provisioned
 
+    check_places(into, pairs_into, json_path)
     if pipeline:
         from tidegate.capacity.pipeline_costs import PipelineCosts
         from tidegate.capacity.pipeline_sizing import Load
@@ -164,6 +179,9 @@ def provision(
 
         if demand is not None:
             raise ConfigError(f"{demand}: a pipeline is for posts and subscriptions, not for a demand in a folder")
+        of_demand = {"--into": into, "--pairs-into": pairs_into, "--from": previous, "--compare": compare or None}
+        if meant := [name for name, value in of_demand.items() if value is not None]:
+            raise ConfigError(f"{', '.join(meant)} with --pipeline: a pipeline has no allocation; leave it out")
         load = Load(
             posts_per_second,
             subscriptions,
@@ -185,6 +203,9 @@ def provision(
         return
     if demand is None:
         raise ConfigError("name a folder with the demand, or ask for a cluster by --pipeline")
+    of_pipeline = {"--calibrate": calibrate, "--measured": measured, "--inbox": inbox}
+    if meant := [name for name, value in of_pipeline.items() if value]:
+        raise ConfigError(f"{', '.join(meant)} with a demand: this is for a cluster; ask for one by --pipeline")
     wanted = Wanted(
         demand,
         threshold,

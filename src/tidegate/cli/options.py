@@ -1,8 +1,11 @@
 """Options that several commands have: each is written down once, and means the same everywhere."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tidegate.errors import ConfigError
 
 PostsOption = Annotated[
     str, typer.Option(help="Where posts come from, as in: parquet:posts/, kafka://HOST:PORT/TOPIC.")
@@ -28,3 +31,12 @@ MetricsPortOption = Annotated[
 MasterOption = Annotated[str, typer.Option(help="Where Spark runs, as in: local[4], spark://HOST:PORT.")]
 ConfOption = Annotated[list[str] | None, typer.Option(help="A setting of Spark, name=value; any number.")]
 ForOption = Annotated[float | None, typer.Option("--for", min=0, help="Stop after so many seconds.")]
+
+
+def check_places(*paths: Path | None) -> None:
+    """Refuse now what could not be written when all is done; None is nothing to write."""
+    for path in paths:
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ConfigError(f"{path}: there is no folder {path.absolute().parent} to write to")
+        if path is not None and path.is_dir():
+            raise ConfigError(f"{path}: this is a folder; name a file in it")

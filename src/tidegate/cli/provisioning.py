@@ -11,7 +11,7 @@ from tidegate.capacity.following import followed
 from tidegate.capacity.packing import Packing, packed
 from tidegate.capacity.pair_files import PairFiles
 from tidegate.capacity.pricing import Pricing, Terms
-from tidegate.capacity.provisioning import bill, cheapest_kinds, filled_up, mixed, steps
+from tidegate.capacity.provisioning import Bill, bill, cheapest_kinds, filled_up, filled_up_by_any, mixed, steps
 from tidegate.capacity.streamed import Chosen, Stage, chosen_pairs, kept_in_memory, placed_pairs
 from tidegate.rank.duration import duration
 
@@ -52,7 +52,7 @@ def provisioned(wanted: Wanted) -> tuple[dict[str, Any], str]:
     kinds, files = wanted.kinds(), PairFiles(wanted.demand)
     chosen = chosen_pairs(files, wanted.threshold, least=wanted.fewest)
     packing, terms, figures = _allocated(wanted, kinds, chosen)
-    ours, least = bill(packing, terms), filled_up(chosen.least_events, terms)
+    ours, least = bill(packing, terms), _least(wanted, kinds, terms, chosen.least_events)
     cost = ours.cost
     if wanted.machine == "mixed":
         names, cost = cheapest_kinds(packing, _able(kinds, chosen))
@@ -70,6 +70,8 @@ def provisioned(wanted: Wanted) -> tuple[dict[str, Any], str]:
         "machines": ours.machines,
         "events": ours.events,
         "mbit_per_s": ours.events * wanted.message_bytes * 8 / terms.period_s / 1e6,
+        "cost_machines": cost - terms.per_event * ours.events,
+        "cost_traffic": terms.per_event * ours.events,
         "cost": cost,
         "currency": terms.pricing.currency,
         "billed": wanted.billed,
@@ -112,10 +114,20 @@ def _followed(
     return follows.packing, terms, figures
 
 
+def _least(wanted: Wanted, kinds: list[Terms], terms: Terms, events: int) -> Bill:
+    """What no allocation on machines that may be rented falls below."""
+    if wanted.machine == "mixed":
+        return filled_up_by_any(events, kinds)
+    # Machines that are there stay of their kind.
+    may_be = kinds if wanted.previous is None else [terms]
+    bills = [filled_up(events, kind) for kind in may_be if kind.capacity or not events]
+    return Bill(min(one.machines for one in bills), events, min(one.cost for one in bills))
+
+
 def _able(kinds: list[Terms], chosen: Chosen) -> list[Terms]:
-    """The kinds that can take the largest topic; the last, which is refused then, if none can."""
+    """The kinds that can take the largest topic; the largest, which is refused then, if none can."""
     largest = int(chosen.events[chosen.counts > 0].max(initial=0))
-    return [kind for kind in kinds if kind.capacity >= 2 * largest] or kinds[-1:]
+    return [kind for kind in kinds if kind.capacity >= 2 * largest] or [max(kinds, key=lambda kind: kind.capacity)]
 
 
 def _compared(files: PairFiles, threshold: int, terms: Terms, seed: int) -> list[dict[str, Any]]:
@@ -130,8 +142,8 @@ def _compared(files: PairFiles, threshold: int, terms: Terms, seed: int) -> list
                 "machines": one.machines,
                 "events": one.events,
                 "cost": one.cost,
-                "saved_pct": 100 * (1 - one.cost / last),
-                "saved_in_all_pct": 100 * (1 - one.cost / first),
+                "saved_pct": 100 * (1 - one.cost / last) if last else 0.0,
+                "saved_in_all_pct": 100 * (1 - one.cost / first) if first else 0.0,
             }
         )
     return rows

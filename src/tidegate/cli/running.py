@@ -73,6 +73,8 @@ def offloading(
     to: str | None, capacity: int | None, window: str, satisfied_by: int, goal: str, by: str | None
 ) -> OffloadSettings | None:
     """Read what is told in real time; None: everything."""
+    if to is None and capacity is not None:
+        raise ConfigError(f"a live capacity of {capacity:,} limits nothing yet: say by --offload where the rest goes")
     if to is None:
         return None
     if capacity is None:

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from tidegate.cli.options import ConfOption, MasterOption
+from tidegate.cli.options import ConfOption, MasterOption, check_places
 from tidegate.errors import ConfigError
 
 # A command imports what it needs when it runs: help must not wait for compilers.
@@ -72,9 +72,7 @@ def analyze(
     from tidegate.cli import running
     from tidegate.cli.analysing import Inputs, analyse_workload
 
-    for path in (json, html):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise ConfigError(f"{path}: there is no folder {path.absolute().parent} to write to")
+    check_places(json, html)
     inputs = Inputs.of(folder, pairs, topics, publications, subscriptions)
     settings = {"spark.master": master, **running.settings(conf or ())}
     analyse_workload(Console(width=None if sys.stdout.isatty() else 160), inputs, settings, json, html)

@@ -46,6 +46,8 @@ class Part(NamedTuple):
     stretches: list[tuple[int, int]]
     """In which subscribers came in rising order."""
     nulls: int
+    is_all: bool
+    """Whether it went on to the end of its pairs."""
 
 
 def analyse(pairs: DataFrame, topics: DataFrame, say: Say = lambda _: None) -> Analysis:
@@ -139,11 +141,11 @@ def _check_there(frame: DataFrame, what: str, columns: tuple[str, ...]) -> None:
 
 def _counted(pairs: DataFrame, topics: Topics, shown: int, *, only_grouped: bool) -> Analysis | None:
     """Count; return nothing if a subscriber may be in two places, and that matters."""
-    parts = pairs.mapInArrow(_tallying(topics, shown, only_grouped), _PART).persist(StorageLevel.DISK_ONLY)
+    parts = pairs.mapInArrow(tallying(topics, shown, only_grouped=only_grouped), _PART).persist(StorageLevel.DISK_ONLY)
     try:
         about = parts.where(F.col("block") == _ABOUT).toArrow()
         found: list[Part] = [pickle.loads(payload) for payload in about["payload"].to_pylist()]
-        if only_grouped and not apart(stretch for part in found for stretch in part.stretches):
+        if only_grouped and not are_whole(found):
             return None
         followed = parts.where(F.col("block") != _ABOUT).groupBy("block").applyInArrow(_adding(topics), _PART).toArrow()
         of_topics = [pickle.loads(payload) for payload in followed["payload"].to_pylist()]
@@ -153,21 +155,27 @@ def _counted(pairs: DataFrame, topics: Topics, shown: int, *, only_grouped: bool
     return replace(analysis, nulls=sum(part.nulls for part in found))
 
 
-def _tallying(
-    topics: Topics, shown: int, only_grouped: bool
+def are_whole(parts: list[Part]) -> bool:
+    """Did all tasks go on to the end, and each subscriber come in one place? Stretches of a few may well be apart."""
+    return all(part.is_all for part in parts) and apart(stretch for part in parts for stretch in part.stretches)
+
+
+def tallying(
+    topics: Topics, shown: int, *, only_grouped: bool
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what a task does: count its pairs; leave off, if only grouped ones count, when they are not."""
 
     def tally(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         counts = Tally(topics, shown)
-        nulls = 0
+        nulls, is_all = 0, True
         for batch in batches:
             whole = batch.drop_null() if any(column.null_count for column in batch.columns) else batch
             nulls += batch.num_rows - whole.num_rows
             counts.take(*(column.to_numpy() for column in whole.columns))
             if only_grouped and len(counts.stretches) > _STRETCHES:
+                is_all = False
                 break
-        yield _row(_ABOUT, pickle.dumps(Part(counts.ended(), counts.stretches, nulls)))
+        yield _row(_ABOUT, pickle.dumps(Part(counts.ended(), counts.stretches, nulls, is_all)))
         for start in range(0, len(counts.followers) if counts.stretches else 0, _BLOCK):
             yield _row(start, counts.followers[start : start + _BLOCK].tobytes())
 

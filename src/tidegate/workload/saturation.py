@@ -27,6 +27,8 @@ def drawing_weights(wanted: Floats, draws: Floats) -> Floats:
     >>> bool(weights[0] > 5 * weights[1])
     True
     """
+    if not (wanted > 0).any():
+        return np.zeros_like(wanted)
     topics, topic_counts = _classes(wanted)
     drawers, drawer_counts = _classes(draws)
     most = drawer_counts.sum()

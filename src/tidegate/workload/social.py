@@ -22,6 +22,8 @@ BLOCK: Final = 1 << 22
 """Pairs that are drawn at once, about; the same whoever draws them, so that a seed determines them all."""
 _MOST_TOPICS: Final = 0.25
 """Of all topics, nobody follows more."""
+_FEW: Final = 10
+"""So many topics anybody may follow, if there are no more."""
 _MOST_SUBSCRIBERS: Final = 0.125
 """Of all subscribers, no topic has more."""
 _MOST_FAME: Final = 0.3
@@ -144,10 +146,21 @@ class Social:
         generator = np.random.default_rng([seed, 4])
 
         def shuffled(law: Tail, mean: float, n: int, most: float = np.inf) -> Int64:
-            return generator.permutation(law.settled(mean, n, max(most, 1)).quantiles(n))
+            # Of a handful, a law may not have the mean that it has of many: then it has the nearest.
+            least, greatest = law.reach(n, most)
+            return generator.permutation(law.settled(min(max(mean, least), greatest), n, most).quantiles(n))
 
-        sizes = shuffled(kind.followings, pairs / subscribers, subscribers, _MOST_TOPICS * topics).astype(np.int32)
-        followers = shuffled(kind.followers, pairs / topics, topics, _MOST_SUBSCRIBERS * subscribers)
+        most = max(_MOST_TOPICS * topics, min(topics, _FEW))
+        reach = [subscribers * mean for mean in kind.followings.reach(subscribers, most)]
+        if not reach[0] <= pairs <= reach[1]:
+            raise ConfigError(
+                f"{pairs:,} pairs of {subscribers:,} subscribers and {topics:,} topics: {reach[0]:,.0f} to "
+                f"{reach[1]:,.0f} can be had; ask for so many, or for other numbers of topics and subscribers"
+            )
+        sizes = shuffled(kind.followings, pairs / subscribers, subscribers, most).astype(np.int32)
+        if (drawn_pairs := int(sizes.sum(dtype=np.int64))) < topics:
+            raise ConfigError(f"{drawn_pairs:,} pairs are too few for {topics:,} topics, each has one: ask for more")
+        followers = shuffled(kind.followers, pairs / topics, topics, max(_MOST_SUBSCRIBERS * subscribers, 1))
         rise = _rise(followers / (_FAMOUS * subscribers))
         fame = kind.mean_events * min(kind.fame, _MOST_FAME / float(rise.mean())) * rise
         events = shuffled(kind.events, kind.mean_events - float(fame.mean()), topics)

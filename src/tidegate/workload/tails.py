@@ -21,6 +21,8 @@ _SETTLED: Final = 1e-7
 _NEAR: Final = 1e-9
 """A value so little below a whole number is that number, but for rounding."""
 _LEAST: Final = 1e-15
+_FALL: Final = 1e-6
+"""Of a line between two knots, in logarithms of shares, at least."""
 
 
 class Knot(NamedTuple):
@@ -58,18 +60,28 @@ class Tail:
 
     def settled(self, mean: float, n: int, most: float = np.inf) -> "Tail":
         """Return the law of which `n` quantiles have this mean, cut off at `most`; one share has to be open."""
-        free = next(place for place, knot in enumerate(self.knots) if knot.share is None)
-        before, after = self.knots[free - 1], self.knots[free + 1 :]
-        low = np.log((after[0].share or _LEAST) / self.knots[free].beyond if after else _LEAST)
-        high = np.log((before.share or 1.0) * before.beyond)
-        reach = tuple(self._with(free, share, most).mean(n) for share in (low, high))
+        reach = self.reach(n, most)
         if not reach[0] <= mean <= reach[1]:
             raise ConfigError(
                 f"a mean of {mean:,.4g} is out of reach for {n:,} of at most {min(most, self.knots[-1].value):,.0f}: "
                 f"between {reach[0]:,.4g} and {reach[1]:,.4g} it can be had"
             )
+        free, low, high = self._free()
         share = brentq(lambda share: self._with(free, share, most).mean(n) - mean, low, high, xtol=_SETTLED)
         return self._with(free, share, most)
+
+    def reach(self, n: int, most: float = np.inf) -> tuple[float, float]:
+        """Return the least and the greatest mean that `n` quantiles can be given."""
+        free, low, high = self._free()
+        return self._with(free, low, most).mean(n), self._with(free, high, most).mean(n)
+
+    def _free(self) -> tuple[int, float, float]:
+        """Which knot is open, and between what logarithms of shares."""
+        free = next(place for place, knot in enumerate(self.knots) if knot.share is None)
+        before, after = self.knots[free - 1], self.knots[free + 1 :]
+        low = np.log((after[0].share or _LEAST) / self.knots[free].beyond if after else _LEAST)
+        # A line that does not fall at all leaves nothing to cut off: the law would leap there.
+        return free, float(low), float(np.log((before.share or 1.0) * before.beyond)) - _FALL
 
     def _with(self, free: int, log_share: float, most: float) -> "Tail":
         knots = list(self.knots)
@@ -89,4 +101,5 @@ class Tail:
         if self.most < self.knots[-1].value:
             beyond = np.exp(np.interp(np.log(self.most), values, shares))
             above = beyond + (1 - beyond) * above
-        return (np.exp(np.interp(-np.log(above), -shares, values)) * (1 + _NEAR)).astype(np.int64)
+        found = np.exp(np.interp(-np.log(above), -shares, values)) * (1 + _NEAR)
+        return np.minimum(found, self.most).astype(np.int64)
