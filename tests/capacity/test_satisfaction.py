@@ -108,3 +108,13 @@ def test_numbers_that_cannot_be_told_apart_are_refused() -> None:
         Demand.of([5], np.array([2**64 - 1], np.uint64), [0])
     demand, _ = Demand.of([5] * 1_000, [2**53, 2**53 + 1], [999, 999])
     assert demand.subscriber_names.tolist() == [2**53, 2**53 + 1]
+
+
+def test_thresholds_of_which_an_event_is_no_share_are_refused() -> None:
+    demand, _ = Demand.of([1, 2**31], [0, 0], [0, 1])
+    for choose in (fb3m, lambda *asked: fb3m_by(By.GAIN, *asked)):
+        assert choose(demand, 2**30, 4).topics.tolist() == [0]
+        with pytest.raises(
+            ConfigError, match=r"a threshold of 1,073,741,825 events: shares can be told of 1,073,741,824"
+        ):
+            choose(demand, 2**30 + 1, 4)

@@ -58,7 +58,7 @@ def fb3m(
 
     What a topic brings can only shrink; if `lazy`, it is computed anew only for who comes to the top.
     """
-    thresholds, prices = demand.thresholds(satisfied_by), checked_costs(demand, costs)
+    thresholds, prices = _divisible(demand.thresholds(satisfied_by)), checked_costs(demand, costs)
     gains = _first_gains(demand.events, demand.followers, thresholds)
 
     def by(what: By) -> Selection:
@@ -79,7 +79,7 @@ def fb3m_by(
     lazy: bool = True,
 ) -> Selection:
     """Choose greedily by one of the two (Algorithm 5)."""
-    thresholds, prices = demand.thresholds(satisfied_by), checked_costs(demand, costs)
+    thresholds, prices = _divisible(demand.thresholds(satisfied_by)), checked_costs(demand, costs)
     gains = _first_gains(demand.events, demand.followers, thresholds)
     return _by(by, demand, thresholds, prices, _checked(capacity), gains, lazy=lazy)
 
@@ -95,6 +95,16 @@ def _by(
     else:
         chosen = _eager(demand.events, demand.topics, demand.followers, thresholds, costs, divisors, capacity, gains)
     return selection(demand, thresholds, costs, chosen)
+
+
+def _divisible(thresholds: Int64) -> Int64:
+    """The thresholds, if one event is a share of each that is not lost in rounding."""
+    if len(thresholds) and thresholds.max() > WHOLE:
+        raise ConfigError(
+            f"a threshold of {thresholds.max():,} events: shares can be told of {WHOLE:,} and fewer, so count the "
+            "events of a shorter period"
+        )
+    return thresholds
 
 
 def _checked(capacity: int) -> int:
