@@ -35,7 +35,7 @@ async def stranger(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
 
 async def keyed(port: int) -> Line:
     """The far end, by hand."""
-    line = await opened(*await stranger(port), KEY)
+    line = await opened(*await stranger(port), KEY, calls=True)
     await line.say([b'["hello","far",["A","B","C"]]'])
     assert (await line.hear())[0] == "hello"
     return line
@@ -109,6 +109,27 @@ def test_who_says_back_what_it_hears_is_no_twin() -> None:
                     writer.write(heard)
             writer.close()
             assert (link.traffic.refused, link.has_connection) == (1, False)
+
+    asyncio.run(scene())
+
+
+def test_who_carries_the_proof_of_one_connection_to_another_cuts_no_link() -> None:
+    async def scene() -> None:
+        link = Link(Site("near", BROKERS), KEY, beat_s=30)
+        async with listening(link) as port:
+            line = await keyed(port)
+            await until(lambda: link.is_up, "the link is up")
+            ends = [await stranger(port) for _ in range(2)]
+            async with asyncio.timeout(30):
+                await asyncio.gather(carry(ends[0][0], ends[1][1]), carry(ends[1][0], ends[0][1]))
+            assert (link.is_up, link.traffic.refused, link.traffic.connections) == (True, 2, 1)
+            line.writer.close()
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Say at one end what is heard at the other, until that is hung up."""
+        while heard := await reader.read(1000):
+            writer.write(heard)
+        writer.close()
 
     asyncio.run(scene())
 

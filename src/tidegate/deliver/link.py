@@ -94,13 +94,13 @@ class Link:
             self.traffic.dropped += 1
             _LOG.warning("an event of %s does not cross: %s", event.topic, error)
 
-    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, calls: bool = False) -> bool:
         """Serve one connection until it ends; another one that was up is ended first, so that nothing arrives twice.
 
-        Who does not show the key ends nothing but its own: false, then.
+        Who does not show the key ends nothing but its own: false, then. `calls` says that this side has called.
         """
         try:
-            line = await self._opened(reader, writer)
+            line = await self._opened(reader, writer, calls=calls)
             if line is None:
                 return False
             while self.has_connection:  # another one may have come while we waited
@@ -125,7 +125,7 @@ class Link:
         await asyncio.gather(*opening, return_exceptions=True)
         await self.hang_up()
 
-    async def _opened(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Line | None:
+    async def _opened(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, calls: bool) -> Line | None:
         """The line to who has the key, if there is one; None if it is not shown in time."""
         task = asyncio.current_task()
         assert task is not None
@@ -134,7 +134,7 @@ class Link:
                 raise FrameError(f"{_MOST_OPENING} others have yet to show the key")
             self._opening.add(task)
             async with asyncio.timeout(3 * self._beat_s):
-                return await opened(reader, writer, self._key)
+                return await opened(reader, writer, self._key, calls=calls)
         except (OSError, asyncio.IncompleteReadError, TimeoutError, FrameError) as error:
             self.traffic.refused += 1
             _LOG.warning("the link of %s refuses a connection: %s", self.site.name, error or "nothing is heard")
@@ -252,5 +252,5 @@ async def keep_dialling(
             _LOG.info("site %s cannot reach %s:%d: %s", link.site.name, host, port, error)
             failures += 1
         else:
-            failures = 1 if await link.carry(reader, writer) else failures + 1
+            failures = 1 if await link.carry(reader, writer, calls=True) else failures + 1
         await asyncio.sleep((backoff.wait(failures, draw()) or 0) / 1e6)
