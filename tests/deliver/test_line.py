@@ -193,10 +193,13 @@ def test_an_event_that_is_none_is_dropped_and_counted_and_the_next_one_heard() -
             writer.write(frame(["hello", "far", list(BROKERS)]))
             for event in ({"topic": 5}, "x", {}, {"topic": "t", "topic_type": "match", "at": 1, "post": []}):
                 writer.write(frame(["event", broker, event]))
+            for topic in ("x" * 1001, "€" * 400, "a\0b"):
+                writer.write(frame(["event", broker, Event(topic, "presence", 1).to_json()]))
             writer.write(frame(["follow", broker, "x" * 1001]))
             writer.write(frame(["event", broker, Event("t", "match", 7).to_json()]))
             await until(lambda: heard == [7], "it is heard")
-            assert link.traffic.refused == 5
+            assert link.traffic.refused == 8
+            assert link.site.news() == []
             assert not follows(link, "x" * 1001)
             writer.close()
 

@@ -26,6 +26,7 @@ _BEAT_S = 5.0
 _MOST_WAITING = 10_000
 # Connections on which nobody has shown a key yet.
 _MOST_OPENING = 16
+# In bytes: a database has topics in its indexes.
 _LONGEST_TOPIC = 1000
 
 
@@ -194,7 +195,7 @@ class Link:
             case ["beat"]:
                 pass
             case ["follow", str() as broker, str() as topic] if self._knows(broker):
-                if len(topic) > _LONGEST_TOPIC or not self.site.brokers[broker].twin_follows(self, topic):
+                if not _is_topic(topic) or not self.site.brokers[broker].twin_follows(self, topic):
                     self.traffic.refused += 1
             case ["unfollow", str() as broker, str() as topic] if self._knows(broker):
                 self.site.brokers[broker].twin_unfollows(self, topic)
@@ -208,7 +209,12 @@ class Link:
     def _publish(self, broker: str, event: object) -> None:
         """Deliver what the twin has said; should it be no event, others that it says may be."""
         try:
-            self.site.brokers[broker].twin_published(Event.from_json("event", event))
+            said = Event.from_json("event", event)
+            if not _is_topic(said.topic):
+                raise ConfigError(
+                    f"no topic is called {said.topic!r:.80}: give a text of {_LONGEST_TOPIC} bytes at most"
+                )
+            self.site.brokers[broker].twin_published(said)
         except ConfigError as error:
             self.traffic.refused += 1
             _LOG.warning("the link of %s to %s brings no event: %s", self.site.name, self.peer, error)
@@ -219,6 +225,11 @@ class Link:
     def _put(self, message: list[Any]) -> None:
         self._waiting.append((message[0], written(message)))
         self._news.set()
+
+
+def _is_topic(text: str) -> bool:
+    """Whether a site may know a topic of this name; PostgreSQL has no place for the character 0."""
+    return "\0" not in text and len(text.encode(errors="surrogatepass")) <= _LONGEST_TOPIC
 
 
 @asynccontextmanager
