@@ -4,6 +4,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import select
 
 from tests.deliver.delivery import Delivery, engine_of
 from tests.deliver.scenes import DAY, Clock, match
@@ -16,6 +17,8 @@ from tidegate.deliver.mail import ConfirmationMail, MailServer
 from tidegate.deliver.outbox import Outbox
 from tidegate.deliver.parcel import Parcel
 from tidegate.deliver.planning import CONFIRMATION
+from tidegate.deliver.retention import Retention
+from tidegate.deliver.schema import OUTBOX
 from tidegate.deliver.subscribers import Subscribers
 
 ADDRESS = "ana@example.org"
@@ -196,3 +199,39 @@ def test_the_letter_has_a_link_that_expires_and_that_nobody_can_make_up(clock: C
     clock.now += 1
     assert links.claim(token) is None
     assert links.claim("AAAA") is None
+
+
+def test_neither_retention_nor_a_new_name_makes_room_for_further_letters_to_a_mailbox(
+    database: Database, clock: Clock, confirmations: Confirmations
+) -> None:
+    """Whoever may remove subscribers and make others, on somebody's behalf, could flood a stranger otherwise."""
+    subscribers = Subscribers(database, clock)
+    answers = []
+    for day in range(4):
+        for name in (f"ana{day}", f"ben{day}"):
+            name_address(database, ADDRESS, name)
+            answers.append(confirmations.ask(name))
+        ordered(database, clock)
+        for name in (f"ana{day}", f"ben{day}"):
+            subscribers.remove(name)
+        clock.now += DAY + 1
+        Retention(database, clock, days=0.5, pause_s=0).run()
+    assert answers == [Answer.ON_ITS_WAY] * 6 + [Answer.TOO_OFTEN] * 2
+    with database.reading() as connection:
+        assert "example" not in str(connection.execute(select(OUTBOX)).all()), "and nobody can read whose it is"
+    clock.now += 27 * DAY
+    Retention(database, clock, days=0.5, pause_s=0).run()
+    with database.reading() as connection:
+        assert len(connection.execute(select(OUTBOX)).all()) < 6
+
+
+def test_a_letter_that_waits_is_not_sent_for_who_was_removed(
+    database: Database, clock: Clock, confirmations: Confirmations
+) -> None:
+    name_address(database, ADDRESS)
+    assert confirmations.ask("ana") is Answer.ON_ITS_WAY
+    Subscribers(database, clock).remove("ana")
+    assert ordered(database, clock) == []
+    name_address(database, ADDRESS)
+    assert confirmations.ask("ana") is Answer.ON_ITS_WAY
+    assert ordered(database, clock) == [ADDRESS]

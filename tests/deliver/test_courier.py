@@ -241,6 +241,26 @@ def test_a_subscriber_whose_receiver_takes_its_time_leaves_room_for_others() -> 
     within(30, scene())
 
 
+def test_a_few_whose_receivers_take_their_time_do_not_take_all_the_room() -> None:
+    """Their parcels have waited longest, and each of the few has no more than its share."""
+    outbox = MemoryOutbox()
+    for number in range(400):
+        outbox.add(replace(parcel(f"a{number:03}", "held"), subscriber=f"slow{number % 4}"))
+    for number in range(20):
+        outbox.add(replace(parcel(f"b{number:03}", "quick"), subscriber="ben"))
+
+    async def scene() -> None:
+        held = Held()
+        channels: dict[str, Channel] = {"held": held, "quick": Scripted([SENT])}
+        courier = Courier(outbox, channels, lambda: 0, lambda: 0.5)
+        await sent(courier, 20)
+        assert held.seen >= 48
+        held.let.set()
+        await sent(courier, 400)
+
+    within(60, scene())
+
+
 def test_no_more_are_under_way_than_may_be() -> None:
     outbox = MemoryOutbox()
     for number in range(50):

@@ -77,6 +77,20 @@ def test_connections_are_kept_up_to_the_number_that_is_given(url: str) -> None:
     database.close()
 
 
+def test_a_database_all_of_whose_connections_are_in_use_is_one_that_does_not_answer(url: str) -> None:
+    database = Database.open(url, connections=1)
+    pool: Any = database.engine.pool
+    pool._timeout = 0.05
+    with ExitStack() as all_of_them:
+        for _ in range(1 + pool._max_overflow):
+            all_of_them.enter_context(database.reading())
+        with pytest.raises(UnreachableError, match="does not answer"), database.reading():
+            pass
+    with database.reading():
+        pass
+    database.close()
+
+
 def test_the_steps_make_the_tables_that_queries_expect(database: Database) -> None:
     found = inspect(database.engine)
     for table in METADATA.sorted_tables:

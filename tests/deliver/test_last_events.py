@@ -10,6 +10,7 @@ from tidegate.deliver.event import Event
 from tidegate.deliver.last_events import LastEvents
 from tidegate.deliver.retention import Retention
 from tidegate.deliver.site import Aggregator, Site
+from tidegate.errors import StoreError
 from tidegate.serve.remembering import Remembering
 
 
@@ -83,6 +84,73 @@ def test_what_cannot_be_written_down_is_the_next_time_unless_there_is_something_
         site.publish(presence("door", 2))
         await remembering.round()
         assert kept.read(10) == [presence("gate", 1), presence("door", 2)]
+
+    asyncio.run(scene())
+
+
+def test_no_more_topics_are_written_down_than_are_remembered(database: Database) -> None:
+    """Topics cost nothing to make up: those that a site knows no more of would fill the database."""
+    kept, elsewhere = LastEvents(database, "here"), LastEvents(database, "there")
+    elsewhere.keep([presence("old", 1)])
+
+    async def scene() -> None:
+        site = Site("here", "A", most_kept=10)
+        remembering = Remembering(site, kept, 10)
+        for at in range(100):
+            site.publish(presence(f"ana/{at}", at))
+            await remembering.round()
+            assert len(kept.read(1000)) <= 20
+        await Remembering(Site("here", "A"), kept, 10).begin()
+
+    asyncio.run(scene())
+    assert [event.at for event in kept.read(1000)] == list(range(90, 100))
+    assert elsewhere.read(10) == [presence("old", 1)]
+
+
+def test_nor_wait_more_while_the_database_is_away(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, waiting = LastEvents(database, "here"), list[int]()
+
+    def away(events: tuple[Event, ...]) -> None:
+        waiting.append(len(events))
+        raise UnreachableError("gone fishing")
+
+    async def scene() -> None:
+        site = Site("here", "A", most_kept=10)
+        remembering = Remembering(site, kept, 10)
+        with monkeypatch.context() as patch:
+            patch.setattr(kept, "keep", away)
+            for at in range(25):
+                site.publish(presence(f"ana/{at}", at))
+                with pytest.raises(UnreachableError):
+                    await remembering.round()
+        await remembering.round()
+
+    asyncio.run(scene())
+    assert max(waiting) == 10
+    assert [event.at for event in kept.read(1000)] == list(range(15, 25))
+
+
+def test_what_the_database_does_not_take_does_not_keep_the_rest_from_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = LastEvents(database, "here")
+    keep = kept.keep
+
+    def choosy(events: tuple[Event, ...]) -> None:
+        if any("bad" in event.topic for event in events):
+            raise StoreError("no place for this")
+        keep(events)
+
+    async def scene() -> None:
+        site = Site("here", "A")
+        remembering = Remembering(site, kept, 10)
+        monkeypatch.setattr(kept, "keep", choosy)
+        site.publish(presence("bad", 1))
+        with pytest.raises(StoreError):
+            await remembering.round()
+        site.publish(presence("door", 2))
+        await remembering.round()
+        assert kept.read(10) == [presence("door", 2)]
 
     asyncio.run(scene())
 

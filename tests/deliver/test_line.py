@@ -35,7 +35,7 @@ async def stranger(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
 
 async def keyed(port: int) -> Line:
     """The far end, by hand."""
-    line = await opened(*await stranger(port), KEY)
+    line = await opened(*await stranger(port), KEY, calls=True)
     await line.say([b'["hello","far",["A","B","C"]]'])
     assert (await line.hear())[0] == "hello"
     return line
@@ -113,6 +113,27 @@ def test_who_says_back_what_it_hears_is_no_twin() -> None:
     asyncio.run(scene())
 
 
+def test_who_carries_the_proof_of_one_connection_to_another_cuts_no_link() -> None:
+    async def scene() -> None:
+        link = Link(Site("near", BROKERS), KEY, beat_s=30)
+        async with listening(link) as port:
+            line = await keyed(port)
+            await until(lambda: link.is_up, "the link is up")
+            ends = [await stranger(port) for _ in range(2)]
+            async with asyncio.timeout(30):
+                await asyncio.gather(carry(ends[0][0], ends[1][1]), carry(ends[1][0], ends[0][1]))
+            assert (link.is_up, link.traffic.refused, link.traffic.connections) == (True, 2, 1)
+            line.writer.close()
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Say at one end what is heard at the other, until that is hung up."""
+        while heard := await reader.read(1000):
+            writer.write(heard)
+        writer.close()
+
+    asyncio.run(scene())
+
+
 def test_who_says_nothing_is_not_waited_for_and_leaves_room_for_few() -> None:
     async def scene() -> None:
         link = Link(Site("near", BROKERS), KEY, beat_s=30)
@@ -172,10 +193,13 @@ def test_an_event_that_is_none_is_dropped_and_counted_and_the_next_one_heard() -
             writer.write(frame(["hello", "far", list(BROKERS)]))
             for event in ({"topic": 5}, "x", {}, {"topic": "t", "topic_type": "match", "at": 1, "post": []}):
                 writer.write(frame(["event", broker, event]))
+            for topic in ("x" * 1001, "€" * 400, "a\0b"):
+                writer.write(frame(["event", broker, Event(topic, "presence", 1).to_json()]))
             writer.write(frame(["follow", broker, "x" * 1001]))
             writer.write(frame(["event", broker, Event("t", "match", 7).to_json()]))
             await until(lambda: heard == [7], "it is heard")
-            assert link.traffic.refused == 5
+            assert link.traffic.refused == 8
+            assert link.site.news() == []
             assert not follows(link, "x" * 1001)
             writer.close()
 

@@ -126,3 +126,13 @@ def test_links_cannot_be_guessed_at_any_rate(tmp_path: Path) -> None:
     with TestClient(make_app(service)) as client:
         assert [client.post("/confirm/AAAA").status_code for _ in range(3)] == [404, 404, 429]
     service.close()
+
+
+def test_nor_can_one_be_followed_at_any_rate(tmp_path: Path) -> None:
+    service = Service.open(settings_at(tmp_path, Limits(refused_per_s=0.1, refused_burst=2)))
+    with TestClient(make_app(service)) as client:
+        service.subscribers.put("ana", {"addresses": {"email": ADDRESS}})
+        token = ConfirmLinks("/confirm/", service.signing_keys.confirm).link(Claim("ana", ADDRESS))
+        assert [client.post(token).status_code for _ in range(3)] == [200, 200, 429]
+        assert client.post("/confirm/AAAA").status_code == 404, "of those who have a link each is counted alone"
+    service.close()

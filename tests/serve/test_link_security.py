@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -105,6 +106,22 @@ def test_a_site_that_nobody_vouches_for_is_not_called(
             assert not pair.is_up
 
     asyncio.run(scene())
+
+
+def test_where_an_authority_is_named_no_other_vouches_for_the_site_that_is_called(
+    key_file: Path, pem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    authority, _ = certificate(other, "site.example")
+    # What the machine trusts: as public authorities are, whom anybody may ask for a certificate.
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    context = LinkSecurity(key_file, pem, authority).for_calling()
+    assert context is not None
+    assert context.get_ca_certs(binary_form=True) == [ssl.PEM_cert_to_DER_cert(authority.read_text())]
+    usual = LinkSecurity(key_file, pem).for_calling()
+    assert usual is not None
+    assert usual.cert_store_stats()["x509_ca"] == 1
 
 
 def test_beyond_this_machine_there_has_to_be_a_key(key_file: Path) -> None:

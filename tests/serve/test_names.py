@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-from tests.serve.scene import Scene, matches
+from tests.serve.scene import PROBLEM, Scene, matches
 from tidegate.deliver.event import Event
+from tidegate.serve.catalogue import Subscription
 
 
 @pytest.fixture
@@ -72,3 +74,19 @@ def test_a_change_that_comes_too_late_does_not_bring_back_who_was_removed(
     monkeypatch.setattr(scene.service.subscribers, "replace", late)
     assert scene.ask("ana", "PUT", "/subscribers/ana", json={"tags": ["x"]}).status_code == 404
     assert scene.service.subscribers.get("ana") is None
+
+
+def test_a_subscription_that_is_made_while_its_subscriber_is_removed_is_nobodys(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would match on, and for whoever is called the same later."""
+    make = scene.service.catalogue.make
+
+    def late(asked: dict[str, Any]) -> Subscription:
+        scene.ask("operator", "DELETE", "/subscribers/ana")
+        return make(asked)
+
+    monkeypatch.setattr(scene.service.catalogue, "make", late)
+    answer = scene.ask("ana", "POST", "/subscriptions", json={"query": "storm"})
+    assert (answer.status_code, answer.headers["content-type"]) == (401, PROBLEM)
+    assert scene.service.catalogue.of("ana") == []

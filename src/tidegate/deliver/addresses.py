@@ -11,8 +11,9 @@ from tidegate.deliver.public_addresses import AddressError, web_target
 from tidegate.errors import ConfigError
 
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-# What browsers take for an address: the form of RFC 5322 without quotes, comments and routes.
-_MAIL = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*")
+_ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+# The form of RFC 5322 without quotes, comments and routes.
+_MAIL = re.compile(rf"(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})*")
 _LONGEST = 2_048
 
 

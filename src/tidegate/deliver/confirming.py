@@ -7,9 +7,10 @@ one subscriber, whatever it names.
 import json
 from dataclasses import dataclass
 from enum import Enum
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Text, cast, func, select
 
 from tidegate.deliver.audience import preferences_of
 from tidegate.deliver.caps import Cap, admit
@@ -26,7 +27,9 @@ FOR_A_SUBSCRIBER: Final = (Cap(5, DAY), Cap(20, 30 * DAY))
 VALID: Final = 3 * DAY
 """How long a link can be followed."""
 
-_MEMORY: Final = 30 * DAY
+MEMORY: Final = 30 * DAY
+"""How long letters are counted, whatever retention says."""
+
 _HELD: Final = PROGRESS.c.name == "confirming"
 
 
@@ -93,9 +96,9 @@ class Confirmations:
     def _is_allowed(self, connection: Connection, name: str, address: str) -> bool:
         """Whether neither cap is reached: the letters of a mailbox are next to each other, in the order of time."""
         moment, mailbox = self._clock(), _mailbox(address)
-        begin, end = f"{mailbox} {moment - _MEMORY:020d}", f"{mailbox}!"
+        begin, end = f"{mailbox} {moment - MEMORY:020d}", f"{mailbox}!"
         to_it = self._times(connection, OUTBOX.c.key > begin, OUTBOX.c.key < end)
-        for_it = self._times(connection, OUTBOX.c.subscriber == name, OUTBOX.c.added > moment - _MEMORY)
+        for_it = self._times(connection, OUTBOX.c.subscriber == name, OUTBOX.c.added > moment - MEMORY)
         both = ((TO_A_MAILBOX, to_it), (FOR_A_SUBSCRIBER, for_it))
         return all(admit(caps, times, moment).is_granted for caps, times in both)
 
@@ -132,7 +135,23 @@ class ConfirmLinks:
         return Claim(subscriber, address) if self.clock() < until else None
 
 
+def forget_letters(connection: Connection, name: str, now: int) -> None:
+    """Send no more letters for a subscriber that is removed; of those that were, only how many a mailbox got is kept.
+
+    Its reader did not ask for them: who is removed and comes back is to have no more of them sent.
+    """
+    nobodys = {
+        "subscriber": "",
+        "key": OUTBOX.c.key + " " + cast(OUTBOX.c.number, Text),
+        "message": "{}",
+        "error": None,
+    }
+    settled = {"next_try": None, "settled": func.coalesce(OUTBOX.c.settled, now)}
+    own = (OUTBOX.c.subscriber == name, OUTBOX.c.channel == CONFIRMATION)
+    connection.execute(OUTBOX.update().where(*own).values(**nobodys, **settled))
+
+
 def _mailbox(address: str) -> str:
-    """Where letters end up, as far as can be told: many addresses may lead to one reader."""
+    """Where letters end up, as far as can be told: many addresses may lead to one reader. It cannot be read from it."""
     local, _, domain = address.lower().rpartition("@")
-    return f"{local.partition('+')[0] or local}@{domain}"
+    return blake2b(f"{local.partition('+')[0] or local}@{domain}".encode(), digest_size=16).hexdigest()

@@ -16,6 +16,7 @@ from tidegate.deliver.parcel import Channel, Outcome, Parcel, Result
 _LOG = logging.getLogger(__name__)
 
 _SEVERAL: Final = 8
+_APART: Final = 8
 _MOMENT_S: Final = 0.1
 
 
@@ -76,7 +77,10 @@ class Courier:
         """
         room = self.at_once - len(self._under_way)
         if room:
-            share = Share(self.share, Counter(parcel.subscriber for parcel in self._under_way.values()))
+            # The last places are for those who have nothing under way: a few could have all of them otherwise.
+            apart = self.at_once // _APART
+            room, most = (room - apart, self.share) if room > apart else (room, 1)
+            share = Share(most, Counter(parcel.subscriber for parcel in self._under_way.values()))
             if not self._sending:
                 self._renewed = asyncio.get_running_loop().time()
             for parcel in await asyncio.to_thread(self.parcels.take, room, share):

@@ -10,6 +10,7 @@ import psycopg
 from sqlalchemy import URL, Connection, Engine, Insert, Table, create_engine, event, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tidegate.deliver.versions import newest, upgrade, version_of
 from tidegate.errors import ConfigError, StoreError
@@ -117,6 +118,8 @@ class Database:
             raise self._error(error.orig) from error
         except (psycopg.Error, sqlite3.Error) as error:  # of what is sent past SQLAlchemy, in bulk
             raise self._error(error) from error
+        except PoolTimeout as error:  # all are in use, since something holds up everybody: it may pass
+            raise UnreachableError(f"{self.name}: cannot be reached, or does not answer: {error}") from error
         except SQLAlchemyError as error:
             raise StoreError(f"{self.name}: {error}") from error
 

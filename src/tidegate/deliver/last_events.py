@@ -40,6 +40,13 @@ class LastEvents:
         with self._database.writing() as connection:
             connection.execute(made.on_conflict_do_update(index_elements=["site", "topic"], **later), rows)
 
+    def tidy(self, most: int) -> None:
+        """Forget all but the newest; those of one moment go together."""
+        own, at = LAST_EVENTS.c.site == self._site, LAST_EVENTS.c.at
+        oldest = select(at).where(own).order_by(at.desc()).offset(most - 1).limit(1).scalar_subquery()
+        with self._database.writing() as connection:
+            connection.execute(LAST_EVENTS.delete().where(own, at < oldest))
+
     def forget(self, owner: str) -> None:
         """Forget the topics of a subscriber: the one that is called so, and those that begin with that and a slash."""
         # Texts compare by their bytes, and 0 comes after the slash.

@@ -26,6 +26,7 @@ _BEAT_S = 5.0
 _MOST_WAITING = 10_000
 # Connections on which nobody has shown a key yet.
 _MOST_OPENING = 16
+# In bytes: a database has topics in its indexes.
 _LONGEST_TOPIC = 1000
 
 
@@ -94,13 +95,13 @@ class Link:
             self.traffic.dropped += 1
             _LOG.warning("an event of %s does not cross: %s", event.topic, error)
 
-    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, calls: bool = False) -> bool:
         """Serve one connection until it ends; another one that was up is ended first, so that nothing arrives twice.
 
-        Who does not show the key ends nothing but its own: false, then.
+        Who does not show the key ends nothing but its own: false, then. `calls` says that this side has called.
         """
         try:
-            line = await self._opened(reader, writer)
+            line = await self._opened(reader, writer, calls=calls)
             if line is None:
                 return False
             while self.has_connection:  # another one may have come while we waited
@@ -125,7 +126,7 @@ class Link:
         await asyncio.gather(*opening, return_exceptions=True)
         await self.hang_up()
 
-    async def _opened(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Line | None:
+    async def _opened(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, calls: bool) -> Line | None:
         """The line to who has the key, if there is one; None if it is not shown in time."""
         task = asyncio.current_task()
         assert task is not None
@@ -134,7 +135,7 @@ class Link:
                 raise FrameError(f"{_MOST_OPENING} others have yet to show the key")
             self._opening.add(task)
             async with asyncio.timeout(3 * self._beat_s):
-                return await opened(reader, writer, self._key)
+                return await opened(reader, writer, self._key, calls=calls)
         except (OSError, asyncio.IncompleteReadError, TimeoutError, FrameError) as error:
             self.traffic.refused += 1
             _LOG.warning("the link of %s refuses a connection: %s", self.site.name, error or "nothing is heard")
@@ -194,7 +195,7 @@ class Link:
             case ["beat"]:
                 pass
             case ["follow", str() as broker, str() as topic] if self._knows(broker):
-                if len(topic) > _LONGEST_TOPIC or not self.site.brokers[broker].twin_follows(self, topic):
+                if not _is_topic(topic) or not self.site.brokers[broker].twin_follows(self, topic):
                     self.traffic.refused += 1
             case ["unfollow", str() as broker, str() as topic] if self._knows(broker):
                 self.site.brokers[broker].twin_unfollows(self, topic)
@@ -208,7 +209,12 @@ class Link:
     def _publish(self, broker: str, event: object) -> None:
         """Deliver what the twin has said; should it be no event, others that it says may be."""
         try:
-            self.site.brokers[broker].twin_published(Event.from_json("event", event))
+            said = Event.from_json("event", event)
+            if not _is_topic(said.topic):
+                raise ConfigError(
+                    f"no topic is called {said.topic!r:.80}: give a text of {_LONGEST_TOPIC} bytes at most"
+                )
+            self.site.brokers[broker].twin_published(said)
         except ConfigError as error:
             self.traffic.refused += 1
             _LOG.warning("the link of %s to %s brings no event: %s", self.site.name, self.peer, error)
@@ -219,6 +225,11 @@ class Link:
     def _put(self, message: list[Any]) -> None:
         self._waiting.append((message[0], written(message)))
         self._news.set()
+
+
+def _is_topic(text: str) -> bool:
+    """Whether a site may know a topic of this name; PostgreSQL has no place for the character 0."""
+    return "\0" not in text and len(text.encode(errors="surrogatepass")) <= _LONGEST_TOPIC
 
 
 @asynccontextmanager
@@ -252,5 +263,5 @@ async def keep_dialling(
             _LOG.info("site %s cannot reach %s:%d: %s", link.site.name, host, port, error)
             failures += 1
         else:
-            failures = 1 if await link.carry(reader, writer) else failures + 1
+            failures = 1 if await link.carry(reader, writer, calls=True) else failures + 1
         await asyncio.sleep((backoff.wait(failures, draw()) or 0) / 1e6)

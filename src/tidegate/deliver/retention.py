@@ -12,7 +12,9 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, Table, func, select, tuple_
 
 from tidegate.deliver.clock import DAY, Clock, now
+from tidegate.deliver.confirming import MEMORY
 from tidegate.deliver.database import Database
+from tidegate.deliver.planning import CONFIRMATION
 from tidegate.deliver.schema import (
     BATCHES,
     DEPARTED,
@@ -109,10 +111,11 @@ class Retention:
         # The last batch of a run may come again, however long ago it was.
         newest = BATCHES.alias("newest")
         last = select(func.max(newest.c.batch)).where(newest.c.run == BATCHES.c.run).scalar_subquery()
+        letters_that_count = (OUTBOX.c.channel == CONFIRMATION) & (OUTBOX.c.added > self._clock() - MEMORY)
         others = (
             self._forget(READ_SINGLY, READ_SINGLY.c.cursor <= horizon, "subscriber", "cursor"),
             self._forget(DIGEST_QUEUE, DIGEST_QUEUE.c.cursor <= horizon, "subscriber", "cursor"),
-            self._forget(OUTBOX, OUTBOX.c.settled < limit, "number"),
+            self._forget(OUTBOX, (OUTBOX.c.settled < limit) & ~letters_that_count, "number"),
             self._forget(DEVICES, DEVICES.c.seen < limit, "subscriber", "device"),
             self._forget(LAST_EVENTS, LAST_EVENTS.c.at < limit, "site", "topic"),
             self._forget(DEPARTED, DEPARTED.c.at < limit, "name", "subscription"),

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 
 from tidegate.deliver.api_keys import revoke_within
 from tidegate.deliver.clock import Clock, now
+from tidegate.deliver.confirming import forget_letters
 from tidegate.deliver.database import Database
 from tidegate.deliver.departed import note_departure, note_return
 from tidegate.deliver.schema import (
@@ -142,6 +143,7 @@ class Subscribers:
             return was_there
 
     def _forget(self, connection: Connection, name: str) -> None:
+        forget_letters(connection, name, self._clock())
         for table in _PERSONAL:
             connection.execute(table.delete().where(table.c.subscriber == name))
         revoke_within(connection, API_KEYS.c.subscriber == name, self._clock())

@@ -92,7 +92,9 @@ def confirm(token: Token, request: Request, service: Serving) -> HTMLResponse:
 
 def _claim(token: str, request: Request, service: Service) -> Claim:
     claim = ConfirmLinks("", service.signing_keys.confirm).claim(token)
+    # Many may come from one address: of those who have a link each is counted alone.
+    stranger = request.client.host if request.client else ""
+    service.refused.demand(stranger if claim is None else f"confirm {claim.subscriber}")
     if claim is None:
-        service.refused.demand(request.client.host if request.client else "")
         raise ProblemError(Kind.NOT_FOUND, "no letter from here has this link, or it is too old: ask for another one")
     return claim

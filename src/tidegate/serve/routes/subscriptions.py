@@ -102,6 +102,10 @@ def subscribe(asked: NewSubscription, caller: Anyone, service: Serving) -> Made:
             "expires": asked.expires,
         }
     )
+    # Whoever removes a subscriber revokes its keys, and then looks for what it has: one of both finds this.
+    if service.keys.holder(caller.key) is None:
+        service.catalogue.remove(made)
+        raise ProblemError(Kind.NO_KEY, "the key was revoked meanwhile: nothing was subscribed to")
     return Made(subscription=_shown(service, made), expected=estimate)
 
 
