@@ -92,6 +92,13 @@ def test_a_link_with_a_key_of_ones_own_or_of_nobody_changes_nothing(
     assert page.url == f"{server.url}/"
 
 
+def test_a_link_with_what_cannot_be_a_key_opens_the_page(visit: Visit, server: ServerProcess) -> None:
+    page = visit()
+    page.goto("about:blank")
+    page.goto(f"{server.url}/#key=%")
+    expect(page.locator("#key")).to_be_visible()
+
+
 def test_a_link_replaces_a_key_that_is_no_longer_valid(visit: Visit, key: str) -> None:
     page = visit()
     page.evaluate("localStorage.setItem('tidegate.key', 'tide_revoked')")

@@ -3,7 +3,8 @@
 import { Problem, ask, keepForTab, key } from "./api.js";
 import { byId } from "./dom.js";
 
-const LINK = /^#key=([^&]+)$/;
+// What keys are made of; anything else, such as an escape that is none, brings nobody in.
+const LINK = /^#key=([\w-]+)$/;
 const NOBODYS = {
   title: "The link does not lead in",
   detail: "its key was not issued here, or has been revoked; you are signed in as before",
@@ -19,7 +20,7 @@ export const bringsKey = () => LINK.test(location.hash);
  * Returns the problem with a key that is nobody's, if there is another to go on with.
  */
 export async function takeKeyFromAddress(patiently) {
-  const given = decodeURIComponent(LINK.exec(location.hash)[1]);
+  const given = LINK.exec(location.hash)[1];
   history.replaceState(null, "", location.pathname);
   const kept = key();
   const [mine, theirs] = kept === null ? [null, null] : await patiently(() => Promise.all([kept, given].map(nameOf)));
