@@ -42,7 +42,7 @@ def test_a_stream_that_is_killed_delivers_every_window_once(tmp_path: Path) -> N
             job.kill()
     job = Process.python(__name__, tmp_path, log=tmp_path / "log")
     try:
-        job.wait(180)
+        job.wait(400)
     finally:
         job.kill()
     rows = [row for folder in (tmp_path / "out").iterdir() for row in pq.read_table(folder).to_pylist()]

@@ -63,7 +63,7 @@ class Process:
         code = self._popen.wait(seconds)
         assert code == 0, f"it ended with {code}:\n{self.last_words()}"
 
-    def wait_until(self, happened: Callable[[], bool], seconds: float = 90) -> None:
+    def wait_until(self, happened: Callable[[], bool], seconds: float = 300) -> None:
         """Wait for something that it is to do while it runs."""
         deadline = time.monotonic() + seconds
         while not happened():
