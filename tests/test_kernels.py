@@ -106,6 +106,29 @@ def test_what_a_kernel_calls_in_another_file_is_part_of_its_source(
     assert process(CALLED.replace(before, after)) == answers
 
 
+def test_what_names_a_module_that_is_gone_is_compiled_anew(tmp_path: Path) -> None:
+    shape = "from typing import NamedTuple\n\nclass Shape(NamedTuple):\n    x: int\n"
+    kernel = "\n".join(
+        (
+            "from {} import Shape",
+            "from tidegate.kernels import njit",
+            "@njit(cache=True)",
+            "def moved(shape): return Shape(shape.x + 1)",
+            "print(moved(Shape(1)).x)",
+        )
+    )
+
+    def process(module: str) -> str:
+        (tmp_path / f"{module}.py").write_text(shape)
+        (tmp_path / "kernel.py").write_text(kernel.format(module))
+        run = [sys.executable, "-B", str(tmp_path / "kernel.py")]
+        return subprocess.run(run, check=True, capture_output=True, text=True).stdout
+
+    assert process("before") == "2\n"
+    (tmp_path / "before.py").unlink()
+    assert process("after") == "2\n"
+
+
 def test_what_has_not_changed_in_another_file_is_found_again(tmp_path: Path) -> None:
     (tmp_path / "called.py").write_text(CALLED)
     (tmp_path / "calling.py").write_text(CALLING)

@@ -50,6 +50,10 @@ def njit(*functions: Callable[..., Any], cache: bool = False, **options: Any) ->
     return compiled(*functions) if functions else compiled
 
 
+_LAYOUT = 2
+"""Of a file in the cache."""
+
+
 class _SignatureFiles(IndexDataCacheFile):
     """One file for every signature and processor, which begins with what it was compiled from and for.
 
@@ -60,20 +64,20 @@ class _SignatureFiles(IndexDataCacheFile):
     def save(self, key: Any, data: Any) -> None:
         """Replace the file of `key` as a whole."""
         with self._open_for_write(self._path_for(key)) as file:
-            pickle.dump(self._version, file)
-            file.write(self._dump((self._source_stamp(), key, data)))
+            pickle.dump((_LAYOUT, self._version, self._source_stamp()), file)
+            file.write(self._dump((key, data)))
 
     def load(self, key: Any) -> Any:
         """Return what was saved for `key`; nothing if it is not there, or was made from another source."""
         try:
             with open(self._path_for(key), "rb") as file:  # noqa: PTH123
-                # Another version's data may not even unpickle.
-                if pickle.load(file) != self._version:
+                # What was made by another version, or from another source, may name what is no longer there.
+                if pickle.load(file) != (_LAYOUT, self._version, self._source_stamp()):
                     return None
-                stamp, found, data = pickle.loads(file.read())
+                found, data = pickle.loads(file.read())
         except FileNotFoundError:
             return None
-        return data if (stamp, found) == (self._source_stamp(), key) else None
+        return data if found == key else None
 
     def flush(self) -> None:
         """Do nothing: what is out of date is found out when it is loaded, and replaced."""
