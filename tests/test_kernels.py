@@ -58,6 +58,7 @@ def test_another_source_is_another_kernel(tmp_path: Path) -> None:
 
 
 CALLED = """
+import numpy as np
 from tidegate.kernels import njit
 
 MOST = 10
@@ -89,7 +90,12 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "answers"), [("x + 1", "x * 5", "10 10 15 0"), ("MOST = 10", "MOST = 17", "3 17 4 0")]
+    ("before", "after", "answers"),
+    [
+        ("x + 1", "x * 5", "10 10 15 0"),
+        ("MOST = 10", "MOST = 17", "3 17 4 0"),
+        ("MOST = 10", "MOST = np.int64(18)", "3 18 4 0"),
+    ],
 )
 def test_what_a_kernel_calls_in_another_file_is_part_of_its_source(
     tmp_path: Path, before: str, after: str, answers: str

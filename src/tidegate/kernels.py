@@ -25,6 +25,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
@@ -116,7 +117,7 @@ def _stamps(function: Callable[..., Any]) -> Iterator[str]:
             called = getattr(value, "py_func", getattr(value, "_defn", None))
             if called is not None:
                 ahead.append(called)
-            elif isinstance(value, int | float | str):
+            elif isinstance(value, int | float | str | tuple | np.generic):
                 constants.add(f"{name}={value!r}")
     # By what is in them: the project may lie elsewhere tomorrow, and a fresh copy has other times.
     yield from sorted(_digest(path, path.stat().st_mtime_ns) for path in map(Path, files) if path.exists())

@@ -82,6 +82,18 @@ def test_what_can_be_done_now_is_done_once(tmp_path: Path) -> None:
     database.close()
 
 
+def handed_in(url: str, postbox: Postbox, *options: str) -> str:
+    """Deliver once, with letters to a post office of ours; return what the command says."""
+
+    async def delivered() -> str:
+        async with post_office(postbox) as port:
+            sender = ["--smtp", f"smtp+plain://127.0.0.1:{port}", "--from", "News <news@example.org>"]
+            command = ["deliver", "--database", url, "--once", *sender, *options]
+            return (await asyncio.to_thread(tidegate, *command)).stdout
+
+    return asyncio.run(delivered())
+
+
 def test_letters_are_handed_in_with_a_link_that_unsubscribes(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/inbox.db"
     database = Database.open(url)
@@ -90,12 +102,7 @@ def test_letters_are_handed_in_with_a_link_that_unsubscribes(tmp_path: Path) -> 
     Inbox(database).add([match("ana", "p")], "run", 0)
     postbox, base = Postbox(), "https://example.org/unsubscribe/"
 
-    async def delivered() -> str:
-        async with post_office(postbox) as port:
-            options = ["--smtp", f"smtp+plain://127.0.0.1:{port}", "--from", "News <news@example.org>", "--links", base]
-            return (await asyncio.to_thread(tidegate, "deliver", "--database", url, "--once", *options)).stdout
-
-    assert "stopped: 1 notifications decided, 1 sent" in asyncio.run(delivered())
+    assert "stopped: 1 notifications decided, 1 sent" in handed_in(url, postbox, "--links", base)
     (letter,) = map(message_from_bytes, postbox.letters)
     assert (letter["From"], letter["To"]) == ("News <news@example.org>", "ana@example.org")
     token = str(letter["List-Unsubscribe"]).strip("\r\n <>").removeprefix(base)
@@ -113,12 +120,7 @@ def test_links_lead_to_the_service_if_it_has_said_where_it_is(tmp_path: Path) ->
     PublicAddress(database).publish("https://tide.example/")
     postbox = Postbox()
 
-    async def delivered() -> None:
-        async with post_office(postbox) as port:
-            options = ["--smtp", f"smtp+plain://127.0.0.1:{port}", "--from", "News <news@example.org>"]
-            await asyncio.to_thread(tidegate, "deliver", "--database", url, "--once", *options)
-
-    asyncio.run(delivered())
+    handed_in(url, postbox)
     (letter,) = map(message_from_bytes, postbox.letters)
     assert str(letter["List-Unsubscribe"]).strip().startswith("<https://tide.example/unsubscribe/")
     database.close()
@@ -132,12 +134,7 @@ def test_an_address_that_is_not_confirmed_is_asked_about_and_nothing_else(tmp_pa
     Inbox(database).add([match("ana", "p")], "run", 0)
     postbox, base = Postbox(), "https://example.org/unsubscribe/"
 
-    async def delivered() -> str:
-        async with post_office(postbox) as port:
-            options = ["--smtp", f"smtp+plain://127.0.0.1:{port}", "--from", "News <news@example.org>", "--links", base]
-            return (await asyncio.to_thread(tidegate, "deliver", "--database", url, "--once", *options)).stdout
-
-    assert "stopped: 1 notifications decided, 1 sent" in asyncio.run(delivered())
+    assert "stopped: 1 notifications decided, 1 sent" in handed_in(url, postbox, "--links", base)
     (letter,) = map(message_from_bytes, postbox.letters)
     assert letter["Subject"] == "Do you want letters here?"
     (link,) = re.findall(r"https://example.org/confirm/(\S+)", letter.get_payload(decode=True).decode())  # type: ignore[union-attr]

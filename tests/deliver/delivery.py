@@ -11,22 +11,28 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tests.deliver.scenes import Clock
+from tests.deliver.scenes import Clock, match
 from tidegate.deliver.clock import Clock as AnyClock
 from tidegate.deliver.clock import now
+from tidegate.deliver.confirming import Confirmations
 from tidegate.deliver.courier import Courier
 from tidegate.deliver.database import Database
 from tidegate.deliver.deciding import Deciding, Known
 from tidegate.deliver.digesting import Digesting
 from tidegate.deliver.engine import Engine
+from tidegate.deliver.inbox import Inbox
 from tidegate.deliver.outbox import Outbox
 from tidegate.deliver.packing import PackedParcels
 from tidegate.deliver.parcel import Channel, Outcome, Parcel, Result
 from tidegate.deliver.rule_table import RuleTable
+from tidegate.deliver.subscribers import Subscribers
 from tidegate.deliver.watched_rules import RuleSource, WatchedRules
 
 CHANNELS = ("email", "push", "webhook")
+MAIL = {"email": "ana@example.org"}
+HOOK = {"webhook": "https://hooks.example/ana"}
 
 
 @dataclass
@@ -87,6 +93,17 @@ class Delivery:
 
     def __getitem__(self, channel: str) -> list[list[str]]:
         return self.channels[channel].posts
+
+
+def wanting(delivery: Delivery, name: str = "ana", tags: tuple[str, ...] = (), **preferences: Any) -> None:
+    Subscribers(delivery.database, delivery.clock).put(name, {"addresses": {**MAIL, **HOOK}, **preferences}, tags)
+    Confirmations(delivery.database, delivery.clock).confirm(name)
+
+
+def bring(delivery: Delivery, *ids: str, subscriber: str = "ana", **more: Any) -> None:
+    """Put posts into the inbox, as a batch of their own."""
+    rows = [match(subscriber, post, **more) for post in ids]
+    Inbox(delivery.database, delivery.clock).add(rows, f"{subscriber} {ids} {more}", 0)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 
 from tidegate.deliver.confirming import Answer, Claim, ConfirmLinks
 from tidegate.serve.authentication import Anyone, Operator, Serving
-from tidegate.serve.plain_pages import Token, plain_page
+from tidegate.serve.plain_pages import Token, count_visit, plain_page
 from tidegate.serve.problems import Kind, ProblemError, answers, answers_to_all
 from tidegate.serve.routes.subscribers import Whom, known_subscriber
 from tidegate.serve.service import Service
@@ -92,9 +92,7 @@ def confirm(token: Token, request: Request, service: Serving) -> HTMLResponse:
 
 def _claim(token: str, request: Request, service: Service) -> Claim:
     claim = ConfirmLinks("", service.signing_keys.confirm).claim(token)
-    # Many may come from one address: of those who have a link each is counted alone.
-    stranger = request.client.host if request.client else ""
-    service.refused.demand(stranger if claim is None else f"confirm {claim.subscriber}")
+    count_visit(service, request, claim and claim.subscriber)
     if claim is None:
         raise ProblemError(Kind.NOT_FOUND, "no letter from here has this link, or it is too old: ask for another one")
     return claim

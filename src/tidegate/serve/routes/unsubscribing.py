@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 from tidegate.deliver.addressing import refusing
 from tidegate.deliver.unsubscribing import UnsubscribeLinks, Wish
 from tidegate.serve.authentication import Serving
-from tidegate.serve.plain_pages import Token, plain_page
+from tidegate.serve.plain_pages import Token, count_visit, plain_page
 from tidegate.serve.problems import Kind, ProblemError, answers_to_all
 from tidegate.serve.service import Service
 
@@ -57,9 +57,7 @@ def unsubscribe(token: Token, request: Request, service: Serving) -> HTMLRespons
 
 def _wish(token: str, request: Request, service: Service) -> Wish:
     wish = UnsubscribeLinks("", service.signing_keys.unsubscribe).wish(token)
-    # A mail program clicks for all its users from one address: of those who have a link each is counted alone.
-    stranger = request.client.host if request.client else ""
-    service.refused.demand(stranger if wish is None else f"unsubscribe {wish.subscriber}")
+    count_visit(service, request, wish and wish.subscriber)
     if wish is None:
         raise ProblemError(Kind.NOT_FOUND, "no letter from here has this link: follow the one in a letter")
     return wish
