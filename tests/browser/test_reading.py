@@ -43,6 +43,7 @@ def test_with_the_keyboard_alone_one_signs_in_writes_and_subscribes(visit: Visit
     page.keyboard.press("Enter")
     expect(page.locator("#state")).to_have_text("Live")
     page.reload()
+    expect(page.locator("#state")).to_have_text("Live")
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("Enter")
@@ -61,6 +62,13 @@ def test_with_the_keyboard_alone_one_signs_in_writes_and_subscribes(visit: Visit
         within = page.evaluate("document.activeElement.matches('body, main, .editor textarea')")
         assert within or outline == "solid", page.evaluate("document.activeElement.outerHTML")
     assert {"Draw a rectangle", "Put into the query", "Pause: aurora", "Remove: aurora", "Live feed"} <= reached
+
+
+def test_the_skip_link_hides_nothing_though_it_was_followed_before_the_page_was_ready(visit: Visit, key: str) -> None:
+    page = visit(key)
+    page.evaluate("location.hash = '#main'")
+    page.reload()
+    expect(page.locator("#query")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [360, 768])

@@ -29,7 +29,8 @@ async function enter({ name, is_operator: isOperator }) {
 
   const show = () => {
     const asked = location.hash.slice(1);
-    if (asked === "main") return;
+    // The skip link leads into whatever is shown; nothing is, if it was followed before the page was ready.
+    if (asked === "main" && VIEWS.some((each) => !byId(`view-${each}`).hidden)) return;
     const view = VIEWS.includes(asked) && (asked !== "operator" || isOperator) ? asked : "queries";
     for (const each of VIEWS) byId(`view-${each}`).hidden = each !== view;
     for (const link of byId("views").querySelectorAll("a")) {
