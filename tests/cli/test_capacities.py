@@ -110,6 +110,25 @@ def test_provision_writes_an_allocation_and_follows_it_without_a_move(demand: Pa
     assert pq.read_table(again).equals(pq.read_table(placed))
 
 
+def test_optimisations_are_left_out_one_by_one(demand: Path, tmp_path: Path) -> None:
+    arguments = ("provision", demand, "--threshold", 12, "--period", "1ms", "--machine", "c3.large")
+    figures, placed = tmp_path / "figures.json", tmp_path / "placed.parquet"
+    told(*arguments, "--compare", "--json", figures)
+    steps = json.loads(figures.read_text())["steps"]
+    # The naive step and the last are of other pairs.
+    for step, left_out in zip(steps[1:-1], ("b", "cde", "de", "e", ""), strict=True):
+        flags = [flag for letter in left_out for flag in ("--without", letter)]
+        told(*arguments, *flags, "--pairs-into", placed, "--json", figures)
+        said = json.loads(figures.read_text())
+        assert [said[key] for key in ("machines", "events")] == [step[key] for key in ("machines", "events")]
+        assert said["cost"] == pytest.approx(step["cost"])
+        assert pq.read_metadata(placed).num_rows == said["chosen_pairs"]
+    assert len({step["cost"] for step in steps[1:-1]}) > 2
+    told(*arguments, "--into", tmp_path / "first.parquet")
+    with pytest.raises(ConfigError, match="--without and --from"):
+        told(*arguments, "--without", "c", "--from", tmp_path / "first.parquet")
+
+
 def test_kinds_of_machines_are_mixed_where_that_is_cheaper(demand: Path, tmp_path: Path) -> None:
     figures = {}
     for machine in ("c3.large", "c3.xlarge", "mixed"):

@@ -4,6 +4,7 @@ A machine takes in the events of every topic it has a pair of, once, and sends t
 are alike, so all that counts is how many of them a machine has: a part.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tidegate.capacity.machines import Machines, first_with, free_of, most_free, no_machines, set_free, with_room
+from tidegate.capacity.optimisations import Optimisation
 from tidegate.capacity.pricing import Terms
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
@@ -47,6 +49,16 @@ class Packer:
     """(d). What the thesis reports of (b) and (c), more machines with less traffic, says that they spread nowhere."""
     by_cost: bool = True
     """(e): spread only if that is cheaper than new machines (Algorithm 12)."""
+
+
+def packer_without(these: Collection[Optimisation]) -> Packer:
+    """How topics are packed without some of the optimisations; without (b) it is pairs that are packed, by
+    `first_fit`."""
+    return Packer(
+        Order.NUMBER if Optimisation.DEAR_FIRST in these else Order.TRAFFIC,
+        Spread.NOWHERE if Optimisation.MOST_FREE_FIRST in these else Spread.MOST_FREE,
+        by_cost=Optimisation.BY_COST not in these,
+    )
 
 
 class Parts(NamedTuple):

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from tidegate.capacity.demand import Demand
-from tidegate.capacity.packing import Order, Packer, Packing, Spread, first_fit, followers_of, packed
+from tidegate.capacity.optimisations import Optimisation
+from tidegate.capacity.packing import Packing, first_fit, followers_of, packed, packer_without
 from tidegate.capacity.pricing import Terms
 from tidegate.csr import Csr, Int64
 from tidegate.errors import ConfigError
@@ -86,11 +87,12 @@ def steps(events: Int64, chosen: Csr, naive: Csr, terms: Terms, fewest: Csr | No
     With the pairs that bring the `fewest` events, one more than the thesis has.
     """
     counts = followers_of(chosen, len(events))
+    _, c, d, e = Optimisation
     packers = {
-        "(b) by topic": Packer(Order.NUMBER, Spread.NOWHERE, by_cost=False),
-        "(c) dear topics first": Packer(Order.TRAFFIC, Spread.NOWHERE, by_cost=False),
-        "(d) most free first": Packer(Order.TRAFFIC, Spread.MOST_FREE, by_cost=False),
-        "(e) by cost": Packer(),
+        "(b) by topic": packer_without({c, d, e}),
+        "(c) dear topics first": packer_without({d, e}),
+        "(d) most free first": packer_without({e}),
+        "(e) by cost": packer_without(()),
     }
     beyond = [] if fewest is None else [("(f) fewest events", followers_of(fewest, len(events)))]
     return [

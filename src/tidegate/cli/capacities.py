@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tidegate.capacity.optimisations import Optimisation
 from tidegate.cli.options import check_places
 from tidegate.errors import ConfigError
 
@@ -144,6 +145,13 @@ def provision(
     compare: Annotated[
         bool, typer.Option("--compare", help="Show what each optimisation saves; takes memory for the chosen pairs.")
     ] = False,
+    without: Annotated[
+        list[Optimisation] | None,
+        typer.Option(
+            help="Leave out an optimisation, any number: c dear topics first, d most free first, e by cost; b by "
+            "topic, and the others with it: pairs are packed as they come, in memory."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the random choice to compare with.")] = 1,
     pipeline: Annotated[
         bool,
@@ -179,8 +187,14 @@ def provision(
 
         if demand is not None:
             raise ConfigError(f"{demand}: a pipeline is for posts and subscriptions, not for a demand in a folder")
-        of_demand = {"--into": into, "--pairs-into": pairs_into, "--from": previous, "--compare": compare or None}
-        if meant := [name for name, value in of_demand.items() if value is not None]:
+        of_demand = {
+            "--into": into,
+            "--pairs-into": pairs_into,
+            "--from": previous,
+            "--compare": compare,
+            "--without": without,
+        }
+        if meant := [name for name, value in of_demand.items() if value]:
             raise ConfigError(f"{', '.join(meant)} with --pipeline: a pipeline has no allocation; leave it out")
         load = Load(
             posts_per_second,
@@ -220,6 +234,7 @@ def provision(
         previous,
         within,
         fewest_events,
+        frozenset(without or ()),
         seed if compare else None,
     )
     figures, left_out = provisioned(wanted)

@@ -8,11 +8,13 @@ import numpy as np
 
 from tidegate.capacity.allocation import MadeFor, read_made_for, read_parts, write_parts, write_placed
 from tidegate.capacity.following import followed
-from tidegate.capacity.packing import Packing, packed
+from tidegate.capacity.optimisations import Optimisation
+from tidegate.capacity.packing import Packing, first_fit, packed, packer_without
 from tidegate.capacity.pair_files import PairFiles
 from tidegate.capacity.pricing import Pricing, Terms
 from tidegate.capacity.provisioning import Bill, bill, cheapest_kinds, filled_up, filled_up_by_any, mixed, steps
 from tidegate.capacity.streamed import Chosen, Stage, chosen_pairs, kept_in_memory, placed_pairs
+from tidegate.errors import ConfigError
 from tidegate.rank.duration import duration
 
 
@@ -34,6 +36,7 @@ class Wanted:
     within: float
     fewest: bool
     """Pairs with the fewest events there can be, instead of greedy ones."""
+    without: frozenset[Optimisation]
     compared_with: int | None
     """The seed of the random choice to compare with; None: nothing is compared."""
 
@@ -51,7 +54,7 @@ def provisioned(wanted: Wanted) -> tuple[dict[str, Any], str]:
     """Do it, and write what is to be written; return the figures, and what was left out of the demand."""
     kinds, files = wanted.kinds(), PairFiles(wanted.demand)
     chosen = chosen_pairs(files, wanted.threshold, least=wanted.fewest)
-    packing, terms, figures = _allocated(wanted, kinds, chosen)
+    packing, terms, figures = _allocated(wanted, files, kinds, chosen)
     ours, least = bill(packing, terms), _least(wanted, kinds, terms, chosen.least_events)
     cost = ours.cost
     if wanted.machine == "mixed":
@@ -92,12 +95,21 @@ def provisioned(wanted: Wanted) -> tuple[dict[str, Any], str]:
     return figures, str(chosen.mended)
 
 
-def _allocated(wanted: Wanted, kinds: list[Terms], chosen: Chosen) -> tuple[Packing, Terms, dict[str, Any]]:
+def _allocated(
+    wanted: Wanted, files: PairFiles, kinds: list[Terms], chosen: Chosen
+) -> tuple[Packing, Terms, dict[str, Any]]:
     """Pack what was chosen, from scratch or from an allocation there is, and say for which kind of machine."""
     if wanted.previous is not None:
+        if wanted.without:
+            raise ConfigError("--without and --from: what goes on from an allocation is packed with all optimisations")
         return _followed(wanted, kinds, chosen, wanted.previous)
     able = _able(kinds, chosen)
-    packings = [(packed(chosen.events, chosen.counts, kind), kind) for kind in able]
+    if Optimisation.BY_TOPIC in wanted.without:
+        pairs = kept_in_memory(Stage(files, wanted.threshold, least=wanted.fewest))
+        packings = [(first_fit(chosen.events, pairs, kind), kind) for kind in able]
+    else:
+        packer = packer_without(wanted.without)
+        packings = [(packed(chosen.events, chosen.counts, kind, packer), kind) for kind in able]
     best = mixed(packings, able) if wanted.machine == "mixed" else min(packings, key=lambda one: bill(*one).cost)
     return *best, {}
 
