@@ -18,6 +18,7 @@ from tidegate.capacity.pair_files import PairFiles
 from tidegate.capacity.pairs import greedy_row, key_of, random_row
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.errors import ConfigError
+from tidegate.intrinsics import prefetch
 from tidegate.kernels import njit
 
 _REPEATED, _SILENT, _IDLE, _SUBSCRIBERS, _PAIRS, _LEAST, _BACK = range(7)
@@ -25,6 +26,8 @@ _FIRST_ROOM: Final = 1 << 16
 _GREEDY, _LEAST_EVENTS, _RANDOM = range(3)
 _ID_BITS: Final = 31
 _ID: Final = (1 << _ID_BITS) - 1
+_AHEAD: Final = 32
+"""So many pairs before its turn, what is known of a topic is asked for: with millions of them it is far away."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,8 @@ def _chosen(
         met[one] = True
         size, wanted, least = 0, 0, np.iinfo(np.int64).max
         while at < len(who) and who[at] == one:
+            if at + _AHEAD < len(who):
+                prefetch(known, what[at + _AHEAD])
             topic = what[at]
             at += 1
             rate = known[topic] >> _ID_BITS
