@@ -47,6 +47,7 @@ def test_with_the_keyboard_alone_one_signs_in_writes_and_subscribes(visit: Visit
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
     page.keyboard.press("Tab")
     expect(page.locator("#query")).to_be_focused()
     page.keyboard.type("aurora")
