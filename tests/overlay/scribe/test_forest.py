@@ -1,0 +1,213 @@
+"""Trees reach everybody that follows their topics, and are mended when parents and rendezvous go."""
+
+import numpy as np
+import pytest
+
+from tests.overlay.scribe.twins import CIRCLE, Town
+from tidegate.csr import from_rows
+from tidegate.overlay.scribe.dissemination import Dissemination, disseminated
+from tidegate.overlay.scribe.forest import Forest
+from tidegate.overlay.scribe.membership import member_of
+from tidegate.overlay.scribe.settings import Settings
+from tidegate.overlay.scribe.state import CHILD, CHILDREN, FIRST, FURTHER, NEXT, PARENT, TOPIC
+from tidegate.workload.follows import Follows, fans, friends
+
+
+def stood(forest: Forest, cycles: int = 1) -> Forest:
+    forest.warm()
+    forest.run(cycles)
+    return forest
+
+
+@pytest.fixture(scope="module")
+def settled() -> Forest:
+    return stood(Forest(friends(400, 12, 3).followed, seed=3), 3)
+
+
+def parents(forest: Forest) -> dict[tuple[int, int], int]:
+    """Return by peer and topic the parent in that tree."""
+    found = {}
+    for peer in range(forest.topics.rows):
+        member = int(forest.trees.lists[peer, FIRST])
+        while member >= 0:
+            found[peer, int(forest.trees.members[member, TOPIC])] = int(forest.trees.members[member, PARENT])
+            member = int(forest.trees.members[member, NEXT])
+    return found
+
+
+def children(forest: Forest, peer: int, topic: int) -> list[int]:
+    found, link = [], int(forest.trees.members[member_of(forest.trees, peer, topic), CHILDREN])
+    while link >= 0:
+        found.append(int(forest.trees.links[link, CHILD]))
+        link = int(forest.trees.links[link, FURTHER])
+    return found
+
+
+def mended(forest: Forest, most: int) -> int:
+    """Return after how many cycles all are reached again, or `most`."""
+    for cycle in range(1, most):
+        forest.run()
+        if disseminated(forest).hit_ratio == 1.0:
+            return cycle
+    return most
+
+
+def test_every_tree_is_rooted_in_the_peer_nearest_to_its_key(settled: Forest) -> None:
+    town = Town(settled.nodes.ids.tolist())
+    above = parents(settled)
+    for topic in range(settled.many_topics):
+        roots = {peer for (peer, of), parent in above.items() if of == topic and parent < 0}
+        expected = {town.nearest(set(range(400)), int(settled.trees.keys[topic]))}
+        assert roots == (expected if len(settled.subscribers.row(topic)) else set())
+
+
+def test_who_has_a_parent_is_its_child_and_every_way_up_ends(settled: Forest) -> None:
+    above = parents(settled)
+    for (peer, topic), parent in above.items():
+        assert parent < 0 or peer in children(settled, parent, topic)
+        way = [peer]
+        while above[way[-1], topic] >= 0:
+            way.append(above[way[-1], topic])
+            assert len(way) < 10
+    links = sum(len(children(settled, *key)) for key in above)
+    assert links == sum(parent >= 0 for parent in above.values())
+
+
+@pytest.mark.parametrize("graph", [friends(400, 10, 1), fans(400, 20, 1)], ids=["friends", "fans"])
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_cycle_makes_trees_that_reach_everybody_once(graph: Follows, direct: bool) -> None:
+    spread = disseminated(stood(Forest(graph.followed, seed=1)), direct=direct)
+    assert spread.hit_ratio == 1.0
+    assert spread.duplication == 1.0
+    assert spread.miss_ratio == 0.0
+    assert not spread.lost.any()
+
+
+def test_what_relays_get_is_counted_and_wanted_by_nobody_there(settled: Forest) -> None:
+    spread = disseminated(settled)
+    assert spread.copies.sum() == spread.received.sum()
+    assert (spread.unwanted <= spread.received).all()
+    follows_nothing = np.diff(settled.topics.offsets) == 0
+    assert (spread.unwanted == spread.received)[follows_nothing].all()
+    # Whoever is in a tree without following its topic gets its event once, but for the rendezvous and the way there.
+    relayed = sum(topic not in settled.topics.row(peer) for peer, topic in parents(settled))
+    assert spread.unwanted.sum() >= relayed - settled.many_topics
+    assert spread.due.sum() == spread.subscribers.sum() - np.count_nonzero(spread.subscribers)
+
+
+def test_hops_are_those_of_the_way_to_the_rendezvous_and_down_again() -> None:
+    forest = stood(Forest(from_rows([[0] if peer in (3, 50) else [] for peer in range(200)]), seed=2))
+    above = parents(forest)
+    root = next(peer for (peer, _), parent in above.items() if parent < 0)
+
+    def depth(peer: int) -> int:
+        return 0 if peer == root else 1 + depth(above[peer, 0])
+
+    spreads = [disseminated(forest, seed=seed) for seed in range(4)]
+    assert {spread.hops.tolist()[0] for spread in spreads} == {depth(3) + depth(50)}
+    assert {disseminated(forest, direct=True, seed=seed).hops.tolist()[0] for seed in range(9)} == {
+        (peer != root) + depth(other) for peer, other in ((3, 50), (50, 3))
+    }
+
+
+def test_a_topic_with_one_follower_has_nobody_to_reach() -> None:
+    spread = disseminated(stood(Forest(from_rows([[0], []]), seed=1)))
+    assert (spread.subscribers.tolist(), spread.reached.tolist(), spread.hops.tolist()) == ([1], [1], [0])
+    assert spread.mean_hops == spread.duplication == spread.miss_ratio == 0.0
+
+
+def _same(one: Dissemination, other: Dissemination) -> bool:
+    return all((getattr(one, name) == getattr(other, name)).all() for name in vars(one))
+
+
+def test_a_seed_determines_all_that_becomes_of_a_forest() -> None:
+    follows = friends(150, 6, 1)
+    first, again, other = (stood(Forest(follows.followed, seed=seed)) for seed in (1, 1, 2))
+    for forest in (first, again, other):
+        forest.leave(range(0, 150, 4))
+        forest.run(2)
+        forest.join(range(0, 150, 8))
+        forest.run(1)
+    assert parents(first) == parents(again)
+    assert (first.nodes.table == again.nodes.table).all()
+    assert (first.control == again.control).all()
+    assert _same(disseminated(first), disseminated(again))
+    assert (first.nodes.ids != other.nodes.ids).any()
+
+
+def test_a_forest_stays_as_it_is_while_events_spread(settled: Forest) -> None:
+    before = [array.copy() for array in (*settled.nodes, *settled.trees[2:], settled.control)]
+    disseminated(settled)
+    after = [*settled.nodes, *settled.trees[2:], settled.control]
+    assert all((one == other).all() for one, other in zip(before, after, strict=True))
+
+
+def test_trees_are_mended_a_few_cycles_after_a_fifth_of_all_have_gone() -> None:
+    forest = stood(Forest(friends(500, 10, 5).followed, seed=5), 2)
+    forest.leave(np.random.default_rng(5).choice(500, 100, replace=False))
+    assert disseminated(forest).hit_ratio < 0.9
+    assert mended(forest, 8) < 8
+    assert disseminated(forest, stand_in=False).hit_ratio == 1.0
+
+
+def test_a_rendezvous_that_goes_is_stood_in_for_and_gives_way_when_it_is_back() -> None:
+    forest = stood(Forest(from_rows([[0]] * 60), seed=1))
+    root = next(peer for (peer, _), parent in parents(forest).items() if parent < 0)
+    forest.leave([root])
+    assert disseminated(forest).reached.tolist() != [59]
+    assert mended(forest, 6) < 6
+    forest.join([root])
+    assert mended(forest, 6) < 6
+    assert [peer for (peer, _), parent in parents(forest).items() if parent < 0] == [root]
+
+
+def test_patience_delays_the_mending_of_trees() -> None:
+    def cycles(patience: int) -> int:
+        forest = stood(Forest(from_rows([[0]] * 200), Settings(patience=patience), seed=4), 2)
+        town = Town(forest.nodes.ids.tolist())
+        forest.leave([town.nearest(set(range(200)), int(forest.trees.keys[0]))])
+        return mended(forest, 20)
+
+    assert [cycles(patience) for patience in (0, 1, 4)] == [1, 2, 5]
+
+
+def test_relays_without_children_leave_their_trees() -> None:
+    forest = stood(Forest(from_rows([[0]] * 10 + [[]] * 190), seed=2), 2)
+    assert len(parents(forest)) > 11
+    forest.leave(range(1, 10))
+    forest.run(12)
+    above = parents(forest)
+    way = [0]
+    while above[way[-1], 0] >= 0:
+        way.append(above[way[-1], 0])
+    assert {peer for peer, _ in above if forest.up[peer]} == set(way)
+
+
+def test_who_comes_and_who_comes_back_is_reached_after_a_cycle() -> None:
+    late = np.arange(0, 300, 3)
+    forest = Forest(friends(300, 8, 6).followed, seed=6)
+    forest.leave(late)
+    stood(forest, 2)
+    forest.join(late)
+    assert mended(forest, 4) < 4
+    forest.leave(late[::2])
+    forest.run(4)
+    forest.join(late[::2])
+    assert mended(forest, 4) < 4
+
+
+def test_under_steady_churn_trees_have_no_circles() -> None:
+    forest = stood(Forest(friends(300, 8, 7).followed, seed=7), 2)
+    generator = np.random.default_rng(7)
+    for _ in range(40):
+        gone = np.flatnonzero(~forest.up)
+        forest.leave(generator.choice(np.flatnonzero(forest.up), 12, replace=False))
+        forest.join(gone[:12] if len(gone) > 30 else [])
+        forest.run()
+    assert mended(forest, 12) < 12
+
+
+def test_ids_lie_all_around_the_circle() -> None:
+    ids = Forest(from_rows([[]] * 1000), seed=1).nodes.ids
+    assert len(set(ids.tolist())) == 1000
+    assert np.histogram(ids.astype(float), 10, (0, float(CIRCLE)))[0].min() > 50
