@@ -13,11 +13,12 @@ import pytest
 from tests.deliver.test_link import until
 from tests.deliver.test_webhook import certificate
 from tests.serve.process import free_port
+from tidegate.deliver.ends import Address
 from tidegate.deliver.link import Link
 from tidegate.deliver.site import Site
 from tidegate.errors import ConfigError
 from tidegate.serve.link_security import LinkSecurity
-from tidegate.serve.links import Address, Links
+from tidegate.serve.links import Links
 
 HOST = "127.0.0.7"
 """Of which the certificate says that it is its own."""

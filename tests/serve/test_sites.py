@@ -14,9 +14,10 @@ import pytest
 from tests.serve.following import Received, following
 from tests.serve.process import ServerProcess, free_port
 from tests.serve.scene import bearer
+from tidegate.deliver.ends import Address
 from tidegate.deliver.site import Site
 from tidegate.errors import ConfigError
-from tidegate.serve.links import Address, Links
+from tidegate.serve.links import Links
 
 READERS = 20
 

@@ -247,8 +247,8 @@ def serve(
 ) -> None:
     """Serve the HTTP API: subscriptions, posts, inboxes and live feeds, until it is stopped."""
     from tidegate.cli.serving import run_service
+    from tidegate.deliver.ends import Address
     from tidegate.serve.link_security import LinkSecurity
-    from tidegate.serve.links import Address
     from tidegate.serve.settings import Limits, Settings, SiteSettings
 
     limits = Limits(requests_per_s=requests_per_second, matches_per_day=matches_per_day)

@@ -2,13 +2,10 @@
 
 import ssl
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Final
 
+from tidegate.deliver.ends import read_key
 from tidegate.errors import ConfigError
-
-_LEAST: Final = 16
 
 
 @dataclass(frozen=True)
@@ -24,15 +21,7 @@ class LinkSecurity:
 
     def key(self) -> bytes | None:
         """The key, without line ends around it."""
-        if self.key_file is None:
-            return None
-        try:
-            key = self.key_file.read_bytes().strip()
-        except OSError as error:
-            raise ConfigError(f"the key of links, {self.key_file}, cannot be read: {error.strerror}") from error
-        if len(key) < _LEAST:
-            raise ConfigError(f"the key of links, {self.key_file}, has {len(key)} bytes: write {_LEAST} at least")
-        return key
+        return None if self.key_file is None else read_key(self.key_file, "links")
 
     def for_waiting(self) -> ssl.SSLContext | None:
         """How the end that waits speaks TLS; None: it does not."""
@@ -63,15 +52,3 @@ class LinkSecurity:
         except OSError as error:
             files = ", ".join(str(file) for file in (self.certificate, self.authority) if file is not None)
             raise ConfigError(f"the certificates of links cannot be read from {files}: {error}") from error
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can be at the other end.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("10.1.0.7"), is_loopback("example.org")
-    (True, True, False, False)
-    """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -4,38 +4,15 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from tidegate.deliver.ends import Address, is_loopback
 from tidegate.deliver.link import Link, keep_dialling, listening
 from tidegate.deliver.site import Site
 from tidegate.errors import ConfigError
-from tidegate.serve.link_security import LinkSecurity, is_loopback
-
-
-class Address(NamedTuple):
-    """Where one end of a link is."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        """As it is written."""
-        return f"{self.host}:{self.port}"
-
-    @classmethod
-    def parse(cls, text: str) -> "Address":
-        """Read HOST:PORT.
-
-        >>> Address.parse("10.1.0.7:9101")
-        Address(host='10.1.0.7', port=9101)
-        """
-        host, _, port = text.rpartition(":")
-        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            raise ConfigError(f"{text!r} is no end of a link: write HOST:PORT, as in 10.1.0.7:9101")
-        return cls(host.strip("[]"), int(port))
+from tidegate.serve.link_security import LinkSecurity
 
 
 class Links:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegate.deliver.database import CONNECTIONS
+from tidegate.deliver.ends import Address
 from tidegate.serve.link_security import LinkSecurity
-from tidegate.serve.links import Address
 
 
 @dataclass(frozen=True)

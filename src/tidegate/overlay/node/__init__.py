@@ -1,0 +1,1 @@
+"""Peers on real sockets: the kernels of PolderCast over one row, with UDP and TCP to carry what they say."""

@@ -1,0 +1,145 @@
+"""The protocol of one peer between letters that come and letters that go.
+
+On one side of it are numbers and arrays, on the other profiles. It knows no sockets, and no time but its own cycles.
+"""
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+
+from tidegate.csr import Int64
+from tidegate.overlay.node.directory import ME, Directory
+from tidegate.overlay.node.messages import Letter
+from tidegate.overlay.node.profile import Profile
+from tidegate.overlay.poldercast.entries import MET, column_of, entry_of, filled, heard, peer_in
+from tidegate.overlay.poldercast.ringcast import BY_BOTH, pass_on
+from tidegate.overlay.poldercast.settings import CYCLON, MODULES, Settings
+from tidegate.overlay.poldercast.state import letters
+from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
+from tidegate.workload.alias import State
+
+
+class Gossiping:
+    """Steps of the peer whose directory it is."""
+
+    def __init__(self, directory: Directory, settings: Settings, random: State) -> None:
+        """Draw from a generator that nobody else draws from."""
+        self.directory, self._random = directory, random
+        self._settings, self._outs = settings, letters(settings)
+        self.most_named = max(part.letter for part in settings.parts)
+
+    def pass_cycle(self) -> list[int]:
+        """Let a cycle go by; return the modules whose turn it is."""
+        clock = self.directory.nodes.clock
+        clock[ME] += 1
+        if not any(map(self.awaits, range(len(MODULES)))):
+            self.directory.renew_profile()
+        return [module for module, part in enumerate(self._settings.parts) if clock[ME] % part.period == 0]
+
+    def open(self, module: int) -> tuple[Profile, Letter] | None:
+        """Return to whom a letter goes, and the letter, if anybody is known.
+
+        Whoever has not answered the last one is forgotten.
+        """
+        own, out = self.directory, self._outs[module]
+        target = open_gossip(own.nodes, ME, module, own.scratch, self._random, out)
+        return None if target < 0 else (own.profile(target), self._written(module, out))
+
+    def awaits(self, module: int) -> bool:
+        """Whether the answer to the last letter of a module has not come."""
+        return bool(self.directory.nodes.asked[ME, module] >= 0)
+
+    def answer(self, letter: Letter) -> Letter:
+        """Take in a letter that opens a gossip, and return the answer."""
+        sender, named = self._numbered(letter)
+        own, out = self.directory, self._outs[letter.module]
+        answer_gossip(own.nodes, ME, letter.module, sender, named, own.scratch, self._random, out)
+        return self._written(letter.module, out)
+
+    def close(self, letter: Letter) -> bool:
+        """Take in an answer; return whether it was one that was awaited."""
+        sender, named = self._numbered(letter)
+        own = self.directory
+        return bool(close_gossip(own.nodes, ME, letter.module, sender, named, own.scratch, self._random))
+
+    def introduce(self, letter: Letter) -> None:
+        """Take in whom somebody names who was asked for some; if there is no room, in place of the oldest ones."""
+        sender, named = self._numbered(letter)
+        clock, view = self.directory.nodes.clock[ME], self.directory.nodes.cyclon[ME]
+        entries = [(sender, 0), *((int(peer_in(entry)), int(heard(entry))) for entry in named if entry >= 0)]
+        for peer, age in entries:
+            if peer == ME or column_of(view, peer) >= 0:
+                continue
+            at = filled(view)
+            if at == len(view):
+                at = int((view & ~np.int64(MET)).argmin())
+            view[at] = entry_of(peer, clock - age)
+
+    def forget(self, peer: int) -> None:
+        """Let nothing remember the peer with an id: it has left, or is silent."""
+        number = self.directory.number(peer)
+        if number is not None and number != ME:
+            forget(self.directory.nodes, ME, number)
+
+    def receivers(self, topic: int, sender: int | None, without: Collection[int], fan_out: int) -> list[Profile]:
+        """Return to whom an event of a topic, by its digest, goes next (RingCast), by way of nobody in `without`.
+
+        `sender` is the id of whoever it came from, None where it begins.
+        """
+        own = self.directory
+        number = own.topic(topic)
+        if number is None:
+            return []
+        came_from = -1 if sender is None else own.number(sender)
+        reachable = np.ones(len(own.nodes.ids), np.bool_)
+        reachable[self._known(without)] = False
+        out = np.full(fan_out, -1, np.int64)
+        arguments = (ME, number, -1 if came_from is None else came_from, BY_BOTH, reachable, self._random, out)
+        many = pass_on(own.nodes, *arguments)
+        return [own.profile(int(peer)) for peer in out[:many] if reachable[peer]]
+
+    def neighbours(self, topic: int) -> tuple[list[int], list[int]]:
+        """Return the ids of successors and predecessors in the ring of a topic, nearest first."""
+        place, nodes = self.directory.own_place(topic), self.directory.nodes
+        if place is None:
+            return [], []
+        half = nodes.rings.shape[1] // 2
+        row = nodes.rings[place]
+        return self._ids(row[:half]), self._ids(row[half:])
+
+    def everybody(self) -> list[Profile]:
+        """Return all who are in some view."""
+        nodes = self.directory.nodes
+        entries = np.concatenate([part[part >= 0] for part in (nodes.cyclon, nodes.vicinity, nodes.rings)])
+        return [self.directory.profile(int(number)) for number in np.unique(peer_in(entries))]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no view of Cyclon's leads to anybody."""
+        return bool(self.directory.nodes.cyclon[ME, 0] < 0)
+
+    def joining(self) -> Letter:
+        """Return the letter of somebody who wants to be introduced."""
+        return Letter(CYCLON, self.directory.own)
+
+    def _numbered(self, letter: Letter) -> tuple[int, Int64]:
+        """Return a letter as kernels read it: its sender's number, and entries."""
+        self.directory.make_room(len(letter.named) + 1)
+        sender = self.directory.learn(letter.sender)
+        named = np.full(len(self._outs[letter.module]), -1, np.int64)
+        for at, (age, profile) in enumerate(letter.named[: len(named)]):
+            named[at] = entry_of(self.directory.learn(profile), min(age, int(self.directory.nodes.clock[ME])))
+        return sender, named
+
+    def _written(self, module: int, entries: Int64) -> Letter:
+        named = [
+            (int(heard(entry)), self.directory.profile(int(peer_in(entry))))
+            for entry in entries[: int(filled(entries))].tolist()
+        ]
+        return Letter(module, self.directory.own, named)
+
+    def _known(self, peers: Iterable[int]) -> list[int]:
+        return [number for peer in peers if (number := self.directory.number(peer)) is not None]
+
+    def _ids(self, side: Int64) -> list[int]:
+        return [self.directory.profile(int(peer_in(entry))).id for entry in side.tolist() if entry >= 0]

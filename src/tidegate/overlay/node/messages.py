@@ -1,0 +1,128 @@
+"""What peers say to each other, as bytes: the one schema, whose sizes are all bounded. Seals are another matter."""
+
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from tidegate.deliver.ends import Address
+from tidegate.overlay.node.profile import (
+    LONGEST_TOPIC,
+    Profile,
+    packed_address,
+    read_address,
+    read_profile,
+    topic_bytes,
+)
+from tidegate.overlay.node.reading import MalformedError, Reader
+from tidegate.overlay.poldercast.settings import MODULES
+from tidegate.overlay.poldercast.state import BEGINNING
+
+LARGEST: Final = 1 << 18
+"""No message is longer, seal and all."""
+LARGEST_EVENT: Final = 1 << 16
+"""In bytes, of its text."""
+EVENT_ID_BYTES: Final = 16
+_ROOM: Final = LARGEST - 64
+_LETTER: Final = struct.Struct(">BB")
+_AGE: Final = struct.Struct(">I")
+_EVENT: Final = struct.Struct(f">{EVENT_ID_BYTES}sB")
+_RECEIPT: Final = struct.Struct(">QB")
+
+
+class Kind(IntEnum):
+    """What a message is."""
+
+    JOIN = 1
+    """A letter of somebody who knows nobody yet."""
+    WELCOME = 2
+    """The letter in answer to that."""
+    OPEN = 3
+    ANSWER = 4
+    """Letters of gossip."""
+    EVENT = 5
+    RECEIPT = 6
+    """Whether an event was taken."""
+    LEAVE = 7
+    """Nothing more will come from the sender."""
+
+
+class Letter(NamedTuple):
+    """Peers that one names to another, with their ages; and the sender's own profile."""
+
+    module: int
+    sender: Profile
+    named: Sequence[tuple[int, Profile]] = ()
+
+    def to_bytes(self) -> bytes:
+        """Write it; those named last are left out if it were too large otherwise."""
+        parts, size = [self.sender.packed], len(self.sender.packed)
+        for age, profile in self.named:
+            size += _AGE.size + len(profile.packed)
+            if size > _ROOM:
+                break
+            parts.append(_AGE.pack(min(age, BEGINNING)) + profile.packed)
+        return _LETTER.pack(self.module, len(parts) - 1) + b"".join(parts)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, most: int) -> "Letter":
+        """Read one that names `most` peers at most."""
+        reader = Reader(data)
+        module, count = reader.unpacked(_LETTER)
+        if module >= len(MODULES) or count > most:
+            raise MalformedError(f"a letter of module {module} that names {count}: there are {len(MODULES)}, of {most}")
+        sender = read_profile(reader)
+        named = tuple((_age(reader), read_profile(reader)) for _ in range(count))
+        reader.end()
+        return cls(module, sender, named)
+
+
+class Event(NamedTuple):
+    """What is published: the same id is the same event, however often and from whomever it comes."""
+
+    id: bytes
+    topic: str
+    body: bytes
+
+    def to_bytes(self, receipt_to: Address) -> bytes:
+        """Write it, with where the peer that passes it on awaits a receipt."""
+        topic = topic_bytes(self.topic)
+        return packed_address(receipt_to) + _EVENT.pack(self.id, len(topic)) + topic + self.body
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "tuple[Event, Address]":
+        """Read one, and where its receipt goes."""
+        reader = Reader(data)
+        receipt_to = read_address(reader)
+        id_, length = reader.unpacked(_EVENT)
+        if not 0 < length <= LONGEST_TOPIC or len(data) - reader.at - length > LARGEST_EVENT:
+            raise MalformedError(f"an event of {len(data)} bytes, with a topic of {length}")
+        try:
+            topic = reader.taken(length).decode()
+        except UnicodeDecodeError as error:
+            raise MalformedError("a topic that is no text") from error
+        return cls(id_, topic, reader.rest()), receipt_to
+
+
+class Receipt(NamedTuple):
+    """Says of the event that came as message `number` whether it was taken."""
+
+    number: int
+    is_taken: bool
+
+    def to_bytes(self) -> bytes:
+        """Write it."""
+        return _RECEIPT.pack(*self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Receipt":
+        """Read one."""
+        reader = Reader(data)
+        number, is_taken = reader.unpacked(_RECEIPT)
+        reader.end()
+        return cls(number, bool(is_taken))
+
+
+def _age(reader: Reader) -> int:
+    (age,) = reader.unpacked(_AGE)
+    return min(int(age), BEGINNING)

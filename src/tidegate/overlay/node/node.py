@@ -1,0 +1,301 @@
+"""A peer on real sockets: it joins, follows topics, publishes, and tells of what is published."""
+
+import asyncio
+import json
+import random
+import secrets
+import time
+from collections.abc import AsyncIterator, Collection
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from tidegate.deliver.ends import Address, is_loopback
+from tidegate.errors import ConfigError
+from tidegate.overlay.node.carrier import Carrier
+from tidegate.overlay.node.counters import Counters
+from tidegate.overlay.node.directory import Directory
+from tidegate.overlay.node.gossiping import Gossiping
+from tidegate.overlay.node.messages import EVENT_ID_BYTES, LARGEST_EVENT, Event, Kind, Letter, Receipt
+from tidegate.overlay.node.profile import MOST_TOPICS, Profile, digest_of
+from tidegate.overlay.node.reading import MalformedError
+from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError, Seal
+from tidegate.overlay.node.seen import Seen
+from tidegate.overlay.node.settings import NodeSettings, resolved
+from tidegate.overlay.node.spreading import Spreading
+from tidegate.overlay.poldercast.settings import MODULES
+from tidegate.workload.alias import random_state
+
+_MOST_UNREAD: Final = 10_000
+# Cycles after which a peer asks whom it joined by again: parts of a network that was cut find each other so.
+_ASK_AGAIN: Final = 60
+_LOOK_S: Final = 0.05
+
+
+class Delivered(NamedTuple):
+    """An event of a topic that the peer is subscribed to."""
+
+    topic: str
+    body: bytes
+    id: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text; what is none is marked."""
+        return self.body.decode(errors="replace")
+
+    def to_json(self) -> str:
+        """One line for it."""
+        return json.dumps({"topic": self.topic, "text": self.text, "id": self.id.hex()}, ensure_ascii=False)
+
+
+class Node:
+    """An asynchronous context: it listens and gossips within, and takes its leave at the end.
+
+    All of it belongs to one event loop. The id is drawn at every start: a peer that comes back is another one.
+    """
+
+    def __init__(self, settings: NodeSettings | None = None) -> None:
+        """Nothing is opened yet."""
+        self.settings = settings or NodeSettings()
+        self.counters = Counters()
+        self.id = secrets.randbelow((1 << 64) - 1) + 1
+        self._delivers: dict[str, bool] = {}
+        self._names: dict[int, str] = {}
+        self._seal = Seal(self.id, self.settings.key)
+        self._carrier = Carrier(self._take, self.counters)
+        self._seen = Seen()
+        self._unread: asyncio.Queue[Delivered | None] = asyncio.Queue()
+        self._spreading = Spreading(
+            self._receivers,
+            self._send_event,
+            self._is_silent,
+            first_s=self.settings.first_receipt_s,
+            tries=self.settings.tries,
+        )
+        self._asked_at = [0.0] * len(MODULES)
+        self._joins: tuple[Address, ...] = ()
+        self._task: asyncio.Task[None] | None = None
+        self._directory: Directory
+        self._gossiping: Gossiping
+
+    async def __aenter__(self) -> "Node":
+        """Listen, and begin to join."""
+        loop = asyncio.get_running_loop()
+        self._joins = tuple([await loop.run_in_executor(None, resolved, one) for one in self.settings.join])
+        at = await self._carrier.open(self.settings.listen)
+        told = self.settings.advertise
+        if told is not None:
+            at = await loop.run_in_executor(None, resolved, Address(told.host, told.port or at.port))
+        self._directory = Directory(self.id, at, self.settings.gossip)
+        self._gossiping = Gossiping(self._directory, self.settings.gossip, random_state(secrets.randbits(64)))
+        self._follow()
+        self._task = asyncio.create_task(self._live())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Say farewell, and end."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        for profile in self._gossiping.everybody():
+            self._send(Kind.LEAVE, profile.id, profile.address, b"")
+        self._spreading.close()
+        await self._carrier.close()
+        self._unread.put_nowait(None)
+
+    @property
+    def address(self) -> Address:
+        """Where others reach it."""
+        return self._directory.address
+
+    @property
+    def topics(self) -> list[str]:
+        """What it is subscribed to."""
+        return sorted(name for name, delivers in self._delivers.items() if delivers)
+
+    def subscribe(self, *topics: str) -> None:
+        """Follow topics, and be told of what is published there by others."""
+        self._change({**self._delivers, **dict.fromkeys(topics, True)})
+
+    def carry(self, *topics: str) -> None:
+        """Follow topics without being told: in order to publish there, or to help."""
+        self._change({**dict.fromkeys(topics, False), **self._delivers})
+
+    def unsubscribe(self, *topics: str) -> None:
+        """Follow topics no longer."""
+        self._change({name: delivers for name, delivers in self._delivers.items() if name not in topics})
+
+    async def publish(self, topic: str, body: bytes | str, id_: bytes | None = None, within_s: float = 0.0) -> bool:
+        """Tell all who follow a topic; return whether a peer that does has taken the event, to pass it on.
+
+        It is false if nobody is found who follows the topic, `within_s` seconds long. One that is not followed here is
+        carried from now on. The same id (16 bytes) is the same event: no peer is told of it twice, as far as it
+        remembers (the last 65,536).
+        """
+        event = self._event(topic, body, id_)
+        if topic not in self._delivers:
+            self.carry(topic)
+        deadline = time.monotonic() + within_s
+        self._seen.add(event.id)
+        self.counters.published += 1
+        while not (taken := await self._published(event)) and time.monotonic() < deadline:
+            await asyncio.sleep(_LOOK_S)
+        return taken
+
+    async def events(self) -> AsyncIterator[Delivered]:
+        """Tell of events as they come, each once, until the peer has left; for one reader."""
+        while (event := await self._unread.get()) is not None:
+            yield event
+
+    def neighbours(self, topic: str) -> tuple[list[int], list[int]]:
+        """Return the ids of successors and predecessors in a ring, nearest first."""
+        return self._gossiping.neighbours(digest_of(topic))
+
+    def status(self) -> dict[str, Any]:
+        """Return who it is, whom it knows, and what it has done."""
+        rings = {name: self.neighbours(name) for name in self._delivers}
+        return {
+            "id": f"{self.id:016x}",
+            "address": str(self.address),
+            "topics": {name: len({*after, *before}) for name, (after, before) in rings.items()},
+            "known": len(self._directory),
+            "spreading": len(self._spreading),
+            "crowded": self._directory.crowded,
+            **self.counters.to_json(),
+        }
+
+    def _change(self, delivers: dict[str, bool]) -> None:
+        names = {digest_of(name): name for name in delivers}
+        if len(names) > MOST_TOPICS:
+            raise ConfigError(f"{len(names):,} topics: a peer follows {MOST_TOPICS:,} at most")
+        self._delivers, self._names = delivers, names
+        if self._task is not None:
+            self._follow()
+
+    def _follow(self) -> None:
+        if set(self._names) != set(self._directory.own.topics.tolist()):
+            self._directory.follow(self._names)
+
+    def _event(self, topic: str, body: bytes | str, id_: bytes | None) -> Event:
+        digest_of(topic)
+        written = body.encode() if isinstance(body, str) else body
+        if len(written) > LARGEST_EVENT:
+            raise ConfigError(f"an event of {len(written):,} bytes: {LARGEST_EVENT:,} are the most")
+        if id_ is not None and len(id_) != EVENT_ID_BYTES:
+            raise ConfigError(f"an event with an id of {len(id_)} bytes: give {EVENT_ID_BYTES}")
+        return Event(id_ or secrets.token_bytes(EVENT_ID_BYTES), topic, written)
+
+    async def _published(self, event: Event) -> bool:
+        while self._spreading.is_full:
+            await asyncio.sleep(_LOOK_S)
+        return await self._spreading.spread(event)
+
+    async def _live(self) -> None:
+        """Gossip, cycle by cycle, each a little longer or shorter than the last: peers are not to march in step."""
+        cycle = 0
+        while True:
+            if self._gossiping.is_alone or cycle % _ASK_AGAIN == _ASK_AGAIN - 1:
+                self._ask_to_join()
+            for module in self._gossiping.pass_cycle():
+                self._open(module)
+            cycle += 1
+            await asyncio.sleep(self.settings.period_s * random.uniform(0.9, 1.1))
+
+    def _open(self, module: int) -> None:
+        now = time.monotonic()
+        if self._gossiping.awaits(module) and now - self._asked_at[module] < self.settings.patience_s:
+            return
+        opened = self._gossiping.open(module)
+        if opened is not None:
+            self._asked_at[module] = now
+            self._send(Kind.OPEN, opened[0].id, opened[0].address, opened[1].to_bytes())
+
+    def _ask_to_join(self) -> None:
+        others = [address for address in self._joins if address != self.address]
+        if others:
+            self._send(Kind.JOIN, ANYBODY, random.choice(others), self._gossiping.joining().to_bytes())
+
+    def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int:
+        number, message = self._seal.sealed(kind, to, body)
+        self.counters.sent[kind.name.lower()] += 1
+        self._carrier.send(message, at)
+        return number
+
+    def _take(self, data: bytes) -> None:
+        """Do what a message asks for; nothing that anybody says raises."""
+        try:
+            opened = self._seal.opened(data)
+            self.counters.heard[opened.kind.name.lower()] += 1
+            self._understand(opened)
+        except RefusedError as refused:
+            self.counters.refused[refused.why] += 1
+        except MalformedError:
+            self.counters.refused["meaning"] += 1
+
+    def _understand(self, opened: Opened) -> None:
+        match opened.kind:
+            case Kind.EVENT:
+                self._hear(*Event.from_bytes(opened.body), opened)
+            case Kind.RECEIPT:
+                receipt = Receipt.from_bytes(opened.body)
+                if not self._spreading.receipt(receipt.number, opened.sender, is_taken=receipt.is_taken):
+                    raise RefusedError("late")
+            case Kind.LEAVE:
+                self._gossiping.forget(opened.sender)
+            case _:
+                letter = Letter.from_bytes(opened.body, self._gossiping.most_named)
+                self._check(letter, opened)
+                self._read(letter, opened.kind)
+
+    def _read(self, letter: Letter, kind: Kind) -> None:
+        if kind in (Kind.JOIN, Kind.OPEN):
+            answer = Kind.WELCOME if kind == Kind.JOIN else Kind.ANSWER
+            self._send(answer, letter.sender.id, letter.sender.address, self._gossiping.answer(letter).to_bytes())
+        elif kind == Kind.WELCOME:
+            self._gossiping.introduce(letter)
+        elif not self._gossiping.close(letter):
+            raise RefusedError("late")
+
+    def _check(self, letter: Letter, opened: Opened) -> None:
+        """Refuse who writes in another's name, and whoever is where nobody may be."""
+        if letter.sender.id != opened.sender:
+            raise RefusedError("sender")
+        self._check_places(letter.sender.address, *(profile.address for _, profile in letter.named))
+
+    def _check_places(self, *addresses: Address) -> None:
+        if self.settings.key is None and not all(is_loopback(address.host) for address in addresses):
+            raise RefusedError("place")
+
+    def _hear(self, event: Event, receipt_to: Address, opened: Opened) -> None:
+        self._check_places(receipt_to)
+        follows = event.topic in self._delivers
+        if follows and event.id not in self._seen and self._spreading.is_full:
+            # No receipt: the sender tries again.
+            raise RefusedError("busy")
+        self._send(Kind.RECEIPT, opened.sender, receipt_to, Receipt(opened.number, follows).to_bytes())
+        if not follows:
+            raise RefusedError("topic")
+        if not self._seen.add(event.id):
+            self.counters.repeated += 1
+            return
+        if self._delivers[event.topic]:
+            self._deliver(event)
+        self._spreading.spread(event, opened.sender)
+
+    def _deliver(self, event: Event) -> None:
+        if self._unread.qsize() >= _MOST_UNREAD:
+            self.counters.overflowed += 1
+            return
+        self.counters.delivered += 1
+        self._unread.put_nowait(Delivered(event.topic, event.body, event.id))
+
+    def _receivers(self, event: Event, sender: int | None, without: Collection[int]) -> list[Profile]:
+        return self._gossiping.receivers(digest_of(event.topic), sender, without, self.settings.fan_out)
+
+    def _send_event(self, event: Event, to: Profile) -> int:
+        return self._send(Kind.EVENT, to.id, to.address, event.to_bytes(self.address))
+
+    def _is_silent(self, peer: int) -> None:
+        self.counters.silent += 1
+        self._gossiping.forget(peer)

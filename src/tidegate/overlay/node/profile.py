@@ -1,0 +1,117 @@
+"""Profiles as they travel: who a peer is, where it is reached, what it follows and how many neighbours it has there.
+
+Topics are told by what their names hash to: all are equally long, and who does not follow a topic does not learn its
+name. A profile is passed on as the bytes it came in, so that naming a peer costs next to nothing.
+"""
+
+import struct
+from functools import lru_cache
+from hashlib import blake2b
+from ipaddress import ip_address
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidegate.deliver.ends import Address
+from tidegate.errors import ConfigError
+from tidegate.overlay.node.reading import MalformedError, Reader
+from tidegate.overlay.poldercast.settings import LONGEST_RING_VIEW
+
+Digests = NDArray[np.uint64]
+Held = NDArray[np.int8]
+
+MOST_TOPICS: Final = 1000
+"""That one peer follows."""
+LONGEST_TOPIC: Final = 200
+"""In bytes."""
+_HEAD: Final = struct.Struct(">QIH")
+_ADDRESS_BYTES: Final = (4, 16)
+
+
+class Profile(NamedTuple):
+    """A peer as another one knows it."""
+
+    id: int
+    """Where on the circle of 64 bits it is."""
+    version: int
+    """Of two profiles of a peer the one with the higher is later."""
+    address: Address
+    topics: Digests
+    """Rising."""
+    held: Held
+    """By topic, how many ring neighbours it has."""
+    packed: bytes
+    """As it travels."""
+
+    @classmethod
+    def of(cls, id_: int, version: int, address: Address, topics: Digests, held: Held) -> "Profile":
+        """Write a profile down; topics rise, and the host is an IP address."""
+        head = _HEAD.pack(id_, version, len(topics)) + packed_address(address)
+        packed = head + topics.astype(">u8").tobytes() + held.astype(np.int8).tobytes()
+        return cls(id_, version, address, topics, held, packed)
+
+
+def read_profile(reader: Reader) -> Profile:
+    """Read one; `MalformedError` if it is none, or larger than one may be."""
+    begin = reader.at
+    _, _, count = reader.unpacked(_HEAD)
+    if count > MOST_TOPICS:
+        raise MalformedError(f"a profile with {count} topics")
+    reader.taken(reader.taken(1)[0] + 2 + 9 * count)
+    return _parsed(reader.since(begin))
+
+
+@lru_cache(maxsize=1024)
+def _parsed(packed: bytes) -> Profile:
+    """Read a profile of the right length: mostly one that came before."""
+    reader = Reader(packed)
+    id_, version, count = reader.unpacked(_HEAD)
+    address = read_address(reader)
+    topics = np.frombuffer(reader.taken(8 * count), ">u8").astype(np.uint64)
+    held = np.frombuffer(reader.rest(), np.int8)
+    if (topics[1:] <= topics[:-1]).any() or (held < 0).any() or (held > LONGEST_RING_VIEW).any():
+        raise MalformedError("a profile whose topics do not rise, or with more neighbours than there may be")
+    return Profile(id_, version, address, topics, held, packed)
+
+
+def packed_address(address: Address) -> bytes:
+    """Write an address, whose host is an IP address."""
+    host = ip_address(address.host).packed
+    return bytes([len(host)]) + host + address.port.to_bytes(2)
+
+
+def read_address(reader: Reader) -> Address:
+    """Read one where somebody can be."""
+    (length,) = reader.taken(1)
+    if length not in _ADDRESS_BYTES:
+        raise MalformedError(f"an address of {length} bytes")
+    host = ip_address(reader.taken(length))
+    port = int.from_bytes(reader.taken(2))
+    if port == 0 or host.is_multicast or host.is_unspecified:
+        raise MalformedError(f"nobody can be reached at {host}, port {port}")
+    return Address(str(host), port)
+
+
+def topic_bytes(name: str) -> bytes:
+    """Return the bytes of a topic's name; refuse one that is empty or too long.
+
+    >>> topic_bytes("nasa")
+    b'nasa'
+    """
+    try:
+        written = name.encode()
+    except UnicodeEncodeError:
+        written = b""
+    if not 0 < len(written) <= LONGEST_TOPIC:
+        raise ConfigError(f"no topic is called {name!r:.80}: give a text of 1 to {LONGEST_TOPIC} bytes")
+    return written
+
+
+def digest_of(name: str) -> int:
+    """Return what stands for a topic in profiles.
+
+    >>> digest_of("nasa") == digest_of("nasa") != digest_of("esa")
+    True
+    """
+    return int.from_bytes(blake2b(topic_bytes(name), digest_size=8, person=b"tidegate topic").digest())

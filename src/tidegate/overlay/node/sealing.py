@@ -1,0 +1,112 @@
+"""Seals of messages: each says from whom, to whom and when, and is vouched for by the key that all peers share.
+
+A message counts once, and not for long: by its number, which is the time it was sent at (no two of a sender are alike),
+it is known whether it came before, and whether it is too old for that to be known. So clocks of peers have to agree to
+a minute. Without a key, the seal proves nothing, and keeps only damage out. What is said can be read on the way.
+"""
+
+import hmac
+import struct
+import time
+from bisect import bisect_left
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from tidegate.deliver.seal import MAC_BYTES
+from tidegate.overlay.node.messages import LARGEST, Kind
+from tidegate.overlay.node.reading import MalformedError, Reader
+
+ANYBODY: Final = 0
+"""Whom a letter is for if one does not know who is there."""
+_HEAD: Final = struct.Struct(">2sBBQQQ")
+_MARK, _VERSION = b"TG", 1
+_KINDS: Final = frozenset(map(int, Kind))
+_LONGEST_US: Final = 60_000_000
+_NUMBERS: Final = 128
+_MOST_SENDERS: Final = 2048
+
+
+class RefusedError(MalformedError):
+    """A message that is not heeded; `why` is one of few words, to be counted by."""
+
+    def __init__(self, why: str) -> None:
+        """For one of the reasons in `Seal.opened`."""
+        super().__init__(why)
+        self.why = why
+
+
+class Opened(NamedTuple):
+    """A message that is genuine, and new."""
+
+    kind: Kind
+    sender: int
+    number: int
+    body: bytes
+
+
+class Seal:
+    """Seals what one peer says, and opens what is said to it."""
+
+    def __init__(self, me: int, key: bytes | None, clock: Callable[[], float] = time.time) -> None:
+        """For the peer with the id `me`; `clock` tells the time in seconds."""
+        self._me, self._clock = me, clock
+        self._key = hmac.digest(key or b"no key", b"tidegate overlay", sha256)
+        self._last = 0
+        self._heard: dict[int, list[int]] = {}
+
+    def sealed(self, kind: Kind, to: int, body: bytes) -> tuple[int, bytes]:
+        """Return the number of a message, and the message."""
+        self._last = max(self._last + 1, self._now())
+        said = _HEAD.pack(_MARK, _VERSION, kind, self._me, to, self._last) + body
+        return self._last, said + self._mac(said)
+
+    def opened(self, data: bytes) -> Opened:
+        """Return what was said, or raise `RefusedError`.
+
+        Why is one of `size`, `version`, `receiver` (it is for somebody else), `key`, `kind`, `time`, `again` and
+        `crowd`: more senders than can be kept apart. Nothing is remembered of what is not sealed by the key.
+        """
+        if not _HEAD.size + MAC_BYTES <= len(data) <= LARGEST:
+            raise RefusedError("size")
+        said, mac = data[:-MAC_BYTES], data[-MAC_BYTES:]
+        reader = Reader(said)
+        mark, version, kind, sender, receiver, number = reader.unpacked(_HEAD)
+        if mark != _MARK or version != _VERSION:
+            raise RefusedError("version")
+        if receiver != self._me and (receiver != ANYBODY or kind != Kind.JOIN):
+            raise RefusedError("receiver")
+        if not hmac.compare_digest(mac, self._mac(said)):
+            raise RefusedError("key")
+        if kind not in _KINDS or sender in (self._me, ANYBODY):
+            raise RefusedError("kind")
+        self._check_new(sender, number)
+        return Opened(Kind(kind), sender, number, reader.rest())
+
+    def _check_new(self, sender: int, number: int) -> None:
+        now = self._now()
+        if abs(number - now) > _LONGEST_US:
+            raise RefusedError("time")
+        numbers = self._heard.get(sender)
+        if numbers is None:
+            if len(self._heard) >= _MOST_SENDERS:
+                self._forget_before(now - _LONGEST_US)
+            numbers = self._heard[sender] = []
+        at = bisect_left(numbers, number)
+        # What is older than all that are remembered may have come before them.
+        if (at == 0 and len(numbers) == _NUMBERS) or (at < len(numbers) and numbers[at] == number):
+            raise RefusedError("again")
+        numbers.insert(at, number)
+        del numbers[:-_NUMBERS]
+
+    def _forget_before(self, number: int) -> None:
+        """Forget senders of whom nothing can come again: it would be too old."""
+        self._heard = {sender: numbers for sender, numbers in self._heard.items() if numbers[-1] >= number}
+        if len(self._heard) >= _MOST_SENDERS:
+            raise RefusedError("crowd")
+
+    def _mac(self, said: bytes) -> bytes:
+        return hmac.digest(self._key, said, sha256)[:MAC_BYTES]
+
+    def _now(self) -> int:
+        return int(self._clock() * 1e6)

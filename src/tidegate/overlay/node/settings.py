@@ -1,0 +1,69 @@
+"""How a peer on a socket is set up."""
+
+import ipaddress
+import socket
+from dataclasses import dataclass, field
+from typing import Final
+
+from tidegate.deliver.ends import Address, is_loopback
+from tidegate.errors import ConfigError
+from tidegate.overlay.poldercast.ringcast import LEAST_FAN_OUT
+from tidegate.overlay.poldercast.settings import Settings
+
+ON_LOOPBACK: Final = Address("127.0.0.1", 0)
+
+
+@dataclass(frozen=True)
+class NodeSettings:
+    """Where a peer listens, whom it joins by, and how often it gossips."""
+
+    listen: Address = ON_LOOPBACK
+    join: tuple[Address, ...] = ()
+    """Peers that are there already: one that answers is enough. None: the others join by this one."""
+    key: bytes | None = None
+    """That all peers share; on loopback none is needed."""
+    advertise: Address | None = None
+    """Where others reach it, if that is not where it listens."""
+    period_s: float = 1.0
+    """A cycle."""
+    patience_s: float = 3.0
+    """Who has not answered a letter for so long is silent. The time for an answer, under load as well."""
+    fan_out: int = LEAST_FAN_OUT
+    """To how many an event is passed on."""
+    first_receipt_s: float = 0.25
+    """An event that nobody has acknowledged by then is sent again, after twice as long once more, and so on."""
+    tries: int = 5
+    gossip: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        """Refuse what keeps no overlay, and whoever nothing keeps strangers from."""
+        if not self.period_s > 0 or not self.patience_s > 0 or not self.first_receipt_s > 0 or self.tries < 1:
+            raise ConfigError(
+                f"a period of {self.period_s} s, a patience of {self.patience_s} s, {self.tries} tries every "
+                f"{self.first_receipt_s} s: all are above 0"
+            )
+        if not LEAST_FAN_OUT <= self.fan_out <= 64:
+            raise ConfigError(f"a fan-out of {self.fan_out}: give {LEAST_FAN_OUT} to 64")
+        for address in (self.listen, *self.join, *((self.advertise,) if self.advertise else ())):
+            if self.key is None and not is_loopback(address.host):
+                raise ConfigError(f"{address}: a peer beyond this machine needs a key: give --key-file")
+        if self.advertise is None and _is_wildcard(self.listen.host):
+            raise ConfigError(
+                f"{self.listen} is every address of this machine: say by --advertise HOST:PORT where others reach it"
+            )
+
+
+def resolved(address: Address) -> Address:
+    """Return an address with its host as a number; `ConfigError` if there is no such host."""
+    try:
+        found = socket.getaddrinfo(*address, type=socket.SOCK_DGRAM)
+    except OSError as error:
+        raise ConfigError(f"{address}: there is no such host: {error.strerror}") from error
+    return Address(str(found[0][4][0]), address.port)
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False

@@ -1,0 +1,125 @@
+"""Numbers stand for the peers and topics that are meant, are given again, and never grow beyond what views can have."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidegate.deliver.ends import Address
+from tidegate.overlay.node import directory as directories
+from tidegate.overlay.node.directory import ME, Directory
+from tidegate.overlay.node.gossiping import Gossiping
+from tidegate.overlay.node.messages import Letter
+from tidegate.overlay.node.profile import Profile
+from tidegate.overlay.poldercast.entries import entry_of
+from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY, Gossip, Settings
+from tidegate.workload.alias import random_state
+
+HERE = Address("127.0.0.1", 9)
+SMALL = Settings(Gossip(4, 3), Gossip(4, 3), Gossip(4, 3))
+
+
+def profile(peer: int, topics: set[int], version: int = 1, held: int = 0) -> Profile:
+    rising = np.array(sorted(topics), np.uint64)
+    return Profile.of(peer, version, HERE, rising, np.full(len(rising), held, np.int8))
+
+
+def topics_of(directory: Directory, number: int) -> set[int]:
+    """The digests of the topics that the arrays say a peer follows."""
+    begin, end = directory.nodes.bounds[number]
+    numbers = directory.nodes.topics[begin:end].tolist()
+    assert numbers == sorted(set(numbers))
+    by_number = {number: digest for digest, number in directory._topics}
+    return {by_number[number] for number in numbers}
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("learn"), st.integers(2, 9), st.sets(st.integers(0, 30), max_size=12)),
+            st.tuples(st.just("follow"), st.just(0), st.sets(st.integers(0, 30), max_size=12)),
+            st.tuples(st.just("view"), st.integers(2, 9), st.just(set())),
+            st.tuples(st.just("sweep"), st.just(0), st.just(set())),
+        ),
+        max_size=40,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_arrays_say_of_everybody_in_a_view_what_its_last_profile_said(steps: list[tuple[str, int, set[int]]]) -> None:
+    directory = Directory(1, HERE, SMALL)
+    own: set[int] = set()
+    last: dict[int, set[int]] = {}
+    viewed: list[int] = []
+    for version, (what, peer, topics) in enumerate(steps, 1):
+        if what == "learn":
+            directory.learn(profile(peer, topics, version))
+            last[peer] = topics
+        elif what == "follow":
+            directory.follow(topics)
+            own = topics
+        elif what == "view" and peer in last and (number := directory.number(peer)) is not None:
+            viewed = [*viewed, peer][-4:]
+            directory.nodes.cyclon[ME] = -1
+            for at, one in enumerate(dict.fromkeys(viewed)):
+                directory.nodes.cyclon[ME, at] = entry_of(directory.number(one), number)
+        elif what == "sweep":
+            directory._forget_unused()
+            assert len(directory) == len(set(viewed))
+        assert topics_of(directory, ME) == own == set(directory.own.topics.tolist())
+        for one in viewed:
+            number = directory.number(one)
+            assert number is not None
+            assert directory.profile(number).id == one == int(directory.nodes.ids[number])
+            assert topics_of(directory, number) == last[one]
+        assert len(directory.scratch.wanted) >= directory._topics.end
+        assert len(directory.scratch.marks) > len(directory.nodes.ids) - 1
+
+
+def test_an_older_profile_does_not_replace_a_later_one() -> None:
+    directory = Directory(1, HERE, SMALL)
+    number = directory.learn(profile(5, {1, 2}, version=3))
+    assert directory.learn(profile(5, {1}, version=2)) == number
+    assert topics_of(directory, number) == {1, 2}
+    directory.learn(profile(5, {7}, version=4))
+    assert topics_of(directory, number) == {7}
+
+
+def test_rings_that_are_kept_stay_as_they_are_when_topics_come_and_go() -> None:
+    gossiping = Gossiping(Directory(1, HERE, SMALL), SMALL, random_state(1))
+    gossiping.directory.follow([10, 20])
+    gossiping.answer(Letter(RINGS, profile(5, {10, 20})))
+    assert gossiping.neighbours(10) == gossiping.neighbours(20) == ([5], [5])
+    gossiping.directory.follow([5, 20, 30])
+    assert gossiping.neighbours(20) == ([5], [5])
+    assert gossiping.neighbours(10) == gossiping.neighbours(30) == ([], [])
+    # Digests rise in a profile: of 5, 20 and 30, there are two neighbours for 20.
+    assert gossiping.directory.own.held.tolist() == [0, 2, 0]
+
+
+@pytest.mark.parametrize("module", [CYCLON, VICINITY, RINGS])
+def test_however_many_write_only_so_many_are_remembered(module: int) -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([0, 1, 2])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    for peer in range(2, 3000, 4):
+        named = [(1, profile(peer + more, {peer % 7, 1000 + peer})) for more in (1, 2, 3)]
+        gossiping.answer(Letter(module, profile(peer, {0, peer}), named))
+        gossiping.open(module)
+        gossiping.pass_cycle()
+    assert len(directory) <= directory._most_peers() < 250
+    assert len(directory.nodes.ids) <= 512
+    assert len(directory._topics) <= 4 * 250
+    assert len(directory.nodes.topics) <= 4096
+    assert len(directory._profiles) == len(directory)
+
+
+def test_topics_of_all_together_are_bounded_and_what_finds_no_room_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directories, "MOST_PLACES", 300)
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([1, 2])
+    for peer in range(2, 12):
+        directory.learn(profile(peer, set(range(100 * peer, 100 * peer + 60))))
+    assert len(directory.nodes.topics) <= 300
+    assert directory.crowded == 6
+    assert [len(topics_of(directory, number)) for number in range(1, 11)] == [60] * 4 + [0] * 6
+    assert topics_of(directory, ME) == {1, 2}

@@ -1,0 +1,224 @@
+"""Peers on loopback: events reach who follows, once; who leaves or is not one of them does no harm."""
+
+import asyncio
+import socket
+
+import pytest
+
+from tests.overlay.node.peers import KEY, is_complete, overlay, settings, until
+from tidegate.deliver.ends import Address
+from tidegate.errors import ConfigError
+from tidegate.overlay.node.carrier import DATAGRAM
+from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter
+from tidegate.overlay.node.node import Node
+from tidegate.overlay.node.sealing import Seal
+from tidegate.overlay.node.settings import NodeSettings
+
+
+async def read(node: Node, many: int) -> list[str]:
+    """The texts of the next events of a peer, topic by topic."""
+    await until(lambda: node.counters.delivered >= many, f"{many} events come to a peer")
+    texts = []
+    async for event in node.events():
+        texts.append(f"{event.topic}: {event.text}")
+        if len(texts) == many:
+            break
+    return sorted(texts)
+
+
+def test_events_small_and_large_reach_all_who_follow_once_and_nobody_else() -> None:
+    large = "wide news " * (LARGEST_EVENT // 10)
+
+    async def run() -> None:
+        async with overlay({"nasa", "esa"}, {"nasa"}, {"esa"}, {"nasa", "esa"}, {"nasa"}) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            assert await nodes[0].publish("nasa", "lift-off")
+            assert await nodes[0].publish("esa", large)
+            assert await read(nodes[3], 2) == [f"esa: {large}", "nasa: lift-off"]
+            assert await read(nodes[1], 1) == await read(nodes[4], 1) == ["nasa: lift-off"]
+            assert await read(nodes[2], 1) == [f"esa: {large}"]
+            assert nodes[0].counters.delivered == 0
+            await until(lambda: not any(node.status()["spreading"] for node in nodes), "all is acknowledged")
+            assert [node.counters.delivered for node in nodes] == [0, 1, 1, 2, 1]
+
+    asyncio.run(run())
+
+
+def test_letters_that_are_larger_than_a_datagram_go_by_connections() -> None:
+    many = {f"topic {number}" for number in range(2 * DATAGRAM // 9)}
+
+    async def run() -> None:
+        async with overlay(many, many, many) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+
+    asyncio.run(run())
+
+
+def test_topics_come_and_go_and_a_publisher_need_not_be_told() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}, {"nasa"}, set()) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            assert await nodes[2].publish("nasa", "one", within_s=60)
+            assert await read(nodes[0], 1) == await read(nodes[1], 1) == ["nasa: one"]
+            nodes[0].unsubscribe("nasa")
+            assert await nodes[2].publish("nasa", "two", within_s=60)
+            assert await read(nodes[1], 1) == ["nasa: two"]
+            await until(lambda: not any(node.status()["spreading"] for node in nodes), "nothing is under way")
+            nodes[0].subscribe("nasa")
+            await until(lambda: any(nodes[0].neighbours("nasa")), "the ring is known again")
+            assert await nodes[1].publish("nasa", "three", within_s=60)
+            assert await read(nodes[0], 1) == ["nasa: three"]
+            assert nodes[2].topics == []
+            assert nodes[2].counters.delivered == 0
+
+    asyncio.run(run())
+
+
+def test_what_nobody_follows_is_taken_by_nobody() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}, {"esa"}) as nodes:
+            await until(lambda: all(node.status()["known"] for node in nodes), "they know each other")
+            assert not await nodes[0].publish("nasa", "alone")
+
+    asyncio.run(run())
+
+
+def test_the_same_id_is_the_same_event() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}, {"nasa"}, {"nasa"}) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            for _ in range(3):
+                assert await nodes[0].publish("nasa", "again", b"0123456789abcdef")
+            assert await nodes[0].publish("nasa", "other")
+            assert await read(nodes[1], 2) == await read(nodes[2], 2) == ["nasa: again", "nasa: other"]
+            assert nodes[1].counters.repeated >= 2
+
+    asyncio.run(run())
+
+
+def test_who_leaves_is_forgotten_at_once_and_events_go_round_it() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}, {"nasa"}, {"nasa"}) as nodes:
+            passing = Node(settings(nodes[0].address))
+            passing.subscribe("nasa")
+            async with passing:
+                await until(lambda: is_complete([*nodes, passing]), "rings are complete")
+            await until(lambda: is_complete(nodes), "the ring is closed again")
+            # Nobody had to find out by silence.
+            assert sum(node.counters.silent for node in nodes) == 0
+            assert await nodes[0].publish("nasa", "farewell")
+            assert [event async for event in passing.events()] == []
+
+    asyncio.run(run())
+
+
+def test_whoever_does_not_acknowledge_is_stood_in_for() -> None:
+    async def run() -> None:
+        async with overlay(*[{"nasa"}] * 5) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            ring = sorted(nodes, key=lambda node: node.id)
+            # Of a sudden two in a row are deaf, and nobody has noticed when the event goes out.
+            for deaf in ring[1:3]:
+                deaf._carrier._take = lambda _: None
+            assert await ring[0].publish("nasa", "storm")
+            await until(lambda: ring[3].counters.delivered == ring[4].counters.delivered == 1, "all others have it")
+
+    asyncio.run(run())
+
+
+def say(to: Address, *messages: bytes) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
+        for message in messages:
+            mouth.sendto(message, to)
+
+
+def test_hostile_messages_are_dropped_and_counted_by_kind() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}, {"nasa"}) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            victim, other = nodes
+            member, stranger = Seal(77, KEY), Seal(77, b"not the key of the peers")
+            _, once = member.sealed(Kind.EVENT, victim.id, Event(b"i" * 16, "cats", b"").to_bytes(other.address))
+            in_another_name = Letter(0, other._directory.own).to_bytes()
+            say(
+                victim.address,
+                b"",
+                b"GET / HTTP/1.0\r\n\r\n" * 4,
+                stranger.sealed(Kind.JOIN, victim.id, in_another_name)[1],
+                member.sealed(Kind.EVENT, other.id, b"")[1],
+                member.sealed(Kind.EVENT, victim.id, b"not an event")[1],
+                member.sealed(Kind.OPEN, victim.id, in_another_name)[1],
+                member.sealed(Kind.RECEIPT, victim.id, (7).to_bytes(8) + b"\1")[1],
+                once,
+                once,
+            )
+            wanted = dict.fromkeys(("version", "key", "receiver", "sender", "late", "topic", "again"), 1)
+            wanted |= {"size": 1, "meaning": 1}
+            await until(lambda: wanted.items() <= victim.counters.refused.items(), "all are counted")
+            assert 77 not in (one.id for one in victim._gossiping.everybody())
+            assert await other.publish("nasa", "unharmed")
+
+    asyncio.run(run())
+
+
+def test_connections_that_say_too_much_or_nothing_are_ended_and_counted() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}) as (victim,):
+            for said in ((LARGEST + 1).to_bytes(4), b"\0\0", (100).to_bytes(4) + b"half"):
+                reader, writer = await asyncio.open_connection(*victim.address)
+                writer.write(said)
+                writer.write_eof()
+                assert await reader.read() == b""
+                writer.close()
+            await until(lambda: victim.counters.refused == {"size": 1, "connection": 2}, "all are counted")
+
+    asyncio.run(run())
+
+
+def test_without_a_key_nobody_is_believed_to_be_beyond_this_machine() -> None:
+    async def run() -> None:
+        async with Node(settings(key=None)) as victim:
+            far = Node(settings(key=None))
+            async with far:
+                far._directory.address = Address("10.1.0.7", 9)
+                far.subscribe("nasa")
+                letter = far._gossiping.joining().to_bytes()
+                say(victim.address, Seal(far.id, None).sealed(Kind.JOIN, victim.id, letter)[1])
+                await until(lambda: victim.counters.refused == {"place": 1}, "it is counted")
+
+    asyncio.run(run())
+
+
+def test_peers_with_another_key_do_not_meet() -> None:
+    async def run() -> None:
+        async with Node(settings()) as node, Node(settings(node.address, key=b"another key of peers")) as other:
+            await until(lambda: node.counters.refused["key"] > 3, "it knocks")
+            assert len(node._directory) == len(other._directory) == 0
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"listen": Address("10.1.0.7", 1)}, "needs a key: give --key-file"),
+        ({"join": (Address("example.org", 1),)}, "needs a key: give --key-file"),
+        ({"listen": Address("0.0.0.0", 1), "key": KEY}, "say by --advertise"),
+        ({"fan_out": 1}, "a fan-out of 1"),
+        ({"period_s": 0}, "all are above 0"),
+    ],
+)
+def test_settings_that_would_do_harm_are_refused(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        NodeSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_place_that_is_taken_and_a_host_that_is_not_there_are_named() -> None:
+    async def run() -> None:
+        async with Node() as node:
+            with pytest.raises(ConfigError, match="no peer can listen here"):
+                await Node(NodeSettings(listen=node.address)).__aenter__()
+        with pytest.raises(ConfigError, match="there is no such host"):
+            await Node(NodeSettings(join=(Address("nowhere.invalid", 1),), key=KEY)).__aenter__()
+
+    asyncio.run(run())
