@@ -1,6 +1,6 @@
 """Who comes and goes, in the order of time: what sessions come to for a simulator."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
@@ -59,16 +59,27 @@ class Churn:
         before = np.searchsorted(self.times, times)
         return int(self.first.sum()) + np.concatenate(([0], change))[before]
 
+    def later(self, by_s: float) -> Self:
+        """Return the same changes, all of them later."""
+        return replace(self, times=self.times + by_s)
+
     def sharp_drops(self, cycle_s: float, end_s: float, share: float = 0.1, after: int = 10) -> Flags:
         """Return by cycle whether so large a share of those that were there has gone in it or shortly before."""
+        return self._sudden(False, cycle_s, end_s, share, after)
+
+    def flash_crowds(self, cycle_s: float, end_s: float, share: float = 0.1, after: int = 10) -> Flags:
+        """Return by cycle whether so many, as a share of those that were there, have come in it or shortly before."""
+        return self._sudden(True, cycle_s, end_s, share, after)
+
+    def _sudden(self, coming: bool, cycle_s: float, end_s: float, share: float, after: int) -> Flags:
         edges = np.arange(0.0, end_s + cycle_s / 2, cycle_s)
-        sharp = np.zeros(len(edges) - 1, np.bool_)
+        sudden = np.zeros(len(edges) - 1, np.bool_)
         sizes = self.sizes(edges)
         for cycle, (begin, end) in enumerate(pairwise(edges)):
             _, _, comes = self.between(begin, end)
-            if np.count_nonzero(~comes) > share * max(sizes[cycle], 1):
-                sharp[cycle : cycle + after] = True
-        return sharp
+            if np.count_nonzero(comes == coming) > share * max(sizes[cycle], 1):
+                sudden[cycle : cycle + after] = True
+        return sudden
 
 
 def _merged(sessions: Sessions) -> tuple[Int64, Floats, Floats]:

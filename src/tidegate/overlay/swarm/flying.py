@@ -40,7 +40,8 @@ class World(NamedTuple):
     lengths: Int64
     """By module, how many entries a letter has."""
     pace: Floats
-    """Seconds between turns; how long one hurries that has come; and seconds between its turns then."""
+    """Seconds between turns; how long one hurries that has come; seconds between its turns then; and whether one
+    hurries that has found somebody silent, 1 or 0."""
 
 
 class Spreading(NamedTuple):
@@ -183,14 +184,16 @@ def _turn(
     """Let a peer gossip by every module whose turn it is, and come up again a cycle later."""
     me, now = flight.to, flight.when
     nodes.clock[me] += 1
+    silent = False
     for module in range(len(world.periods)):
         if nodes.clock[me] % world.periods[module] == 0:
+            silent |= nodes.asked[me, module] >= 0
             letter = out[: world.lengths[module]]
             target = open_gossip(nodes, me, module, scratch, random, letter)
             if target >= 0:
                 posted.sent[me] += 1
                 _post(flights, world, REQUEST, target, me, module, letter, now)
-    hurries = now < world.came[me] + world.pace[1]
+    hurries = now < world.came[me] + world.pace[1] or (silent and world.pace[3] > 0)
     send(flights, now + world.pace[2 if hurries else 0], TURN, me, me, 0, flight.number)
 
 

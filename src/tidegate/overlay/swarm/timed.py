@@ -31,10 +31,12 @@ class Pace:
     """How often peers gossip: every minute under churn, as in the thesis, which makes it 60 times as fast."""
 
     cycle_s: float = 60.0
-    hurry_s: float = WARM_UP_S
+    hurry_s: float = 60.0
     """Who has just come gossips more often for so long: it knows next to nobody, and nobody knows it."""
     hurried_s: float = 1.0
     """That often."""
+    wary: bool = True
+    """Who has found somebody silent hurries, too, until nobody is: if one has gone others may have."""
 
     def __post_init__(self) -> None:
         """Refuse a time that does not pass."""
@@ -42,6 +44,10 @@ class Pace:
             raise ConfigError(
                 f"a cycle every {self.cycle_s:g} s, every {self.hurried_s:g} s at first: give more than 0"
             )
+
+
+AS_PRINTED: Final = Pace(hurry_s=0.0, wary=False)
+"""One gossip a minute, whatever happens."""
 
 
 @dataclass
@@ -73,7 +79,7 @@ class Timed:
             latency=self.latency or no_latency(peers),
             periods=np.array([part.period for part in parts], np.int32),
             lengths=np.array([part.letter for part in parts], np.int64),
-            pace=np.array([self.pace.cycle_s, self.pace.hurry_s, self.pace.hurried_s]),
+            pace=np.array([self.pace.cycle_s, self.pace.hurry_s, self.pace.hurried_s, self.pace.wary]),
         )
 
     @cached_property
