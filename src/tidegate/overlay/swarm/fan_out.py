@@ -1,0 +1,61 @@
+"""A fan-out that adapts: as many copies as it takes to hold a target, and where they are needed.
+
+The thesis has one fan-out for all. But what is missed is missed where rings are broken, and while they are: peers that
+have just found others silent, or have just come, pass an event on to more; the others along their rings alone, unless
+that does not do. How many more follows from what was missed: peers find that out from each other, by the numbers of the
+last events of their topics.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tidegate.errors import ConfigError
+from tidegate.overlay.poldercast.entries import heard
+from tidegate.overlay.poldercast.ringcast import LEAST_FAN_OUT
+from tidegate.overlay.swarm.swarm import Flags
+from tidegate.overlay.swarm.timed import Timed
+
+
+@dataclass
+class AdaptiveFanOut:
+    """Holds a share of peers that miss an event at most, in the mean, with the fewest copies it can."""
+
+    target: float = 0.002
+    most: int = 8
+    """Copies that a peer sends of an event."""
+    patience: int = 3
+    """So many cycles after somebody was found silent, or after coming, a peer is restless."""
+    seed: int = 0
+    extra: float = 0.0
+    """By how many those that are restless pass an event on to more than along the ring."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be held."""
+        if not 0 < self.target < 1 or self.most < LEAST_FAN_OUT:
+            raise ConfigError(
+                f"a share of {self.target:g} that may miss an event, and {self.most} copies at most: give 0 to 1, and 2"
+            )
+        self._generator = np.random.default_rng([self.seed, 14])
+
+    def learn(self, missed: float) -> None:
+        """Take in what share of peers have missed an event: too many raise the fan-out at once, few lower it slowly."""
+        if missed > self.target:
+            self.extra = min(self.extra + min(missed / self.target - 1, 2.0), 2.0 * (self.most - LEAST_FAN_OUT))
+        else:
+            self.extra = max(self.extra - 0.2, 0.0)
+
+    def set(self, timed: Timed) -> None:
+        """Tell all peers how many copies they send."""
+        room = self.most - LEAST_FAN_OUT
+        calm = max(self.extra - room, 0.0)
+        wanted = np.where(restless(timed, self.patience), min(self.extra, room), calm)
+        drawn = np.floor(wanted + self._generator.random(len(wanted))).astype(np.int64)
+        timed.spreading.fan_outs[:] = LEAST_FAN_OUT + np.minimum(drawn, room)
+
+
+def restless(timed: Timed, cycles: int) -> Flags:
+    """By peer, whether it found somebody silent, or came, within its last few cycles; all it takes is its own row."""
+    nodes = timed.swarm.nodes
+    lately = (nodes.gone >= 0) & (heard(nodes.gone) >= (nodes.clock - cycles)[:, None])
+    return np.asarray(lately.any(axis=1) | (timed.world.came > timed.now - cycles * timed.pace.cycle_s))

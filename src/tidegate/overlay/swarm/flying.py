@@ -1,0 +1,266 @@
+"""The kernels of the event-driven simulator: what happens when a turn comes up, or a letter or an event arrives."""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidegate.csr import Csr, Int32, Int64
+from tidegate.kernels import njit
+from tidegate.overlay.poldercast.entries import below
+from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
+from tidegate.overlay.poldercast.state import Nodes, Scratch
+from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
+from tidegate.overlay.swarm.flights import ANSWER, COPY, REQUEST, TURN, Flight, Flights, arrive, due, room_for, send
+from tidegate.overlay.swarm.latency import Latency
+from tidegate.overlay.swarm.swarm import Flags
+from tidegate.workload.alias import State
+from tidegate.workload.terms import Floats
+
+_HOPS: Final = 20
+"""A copy has the number of its event, and the hops that it has come, in so many bits."""
+_A_TURN: Final = 4
+"""What one turn sends at most: a letter for each module, and the next turn."""
+
+
+class World(NamedTuple):
+    """What is so, and peers cannot change."""
+
+    up: Flags
+    side: NDArray[np.int8]
+    """On which side of a partition a peer is: 0 for all, if there is none."""
+    reachable: Flags
+    """By side and peer, who can be reached from there."""
+    turns: Int64
+    """By peer, the number of its turn that comes up next: one of a life before is none."""
+    came: Floats
+    """By peer, when it last came."""
+    latency: Latency
+    periods: Int32
+    lengths: Int64
+    """By module, how many entries a letter has."""
+    pace: Floats
+    """Seconds between turns; how long one hurries that has come; seconds between its turns then; and whether one
+    hurries that has found somebody silent, 1 or 0."""
+
+
+class Spreading(NamedTuple):
+    """Events under way: of every topic one at most."""
+
+    event: Int64
+    """By topic, the number of the last one; 0 before the first."""
+    published: Floats
+    seen: Int64
+    """By place of a topic among those of a peer: the last event that it got, after how many hops, and how late."""
+    hops: Int64
+    late: Floats
+    fan_outs: Int64
+    """By peer."""
+    copies: Int64
+    """By topic, those that arrived of the last event."""
+    lost: Int64
+    received: Int64
+    """By peer, copies of these events."""
+    doubled: Int64
+    """By peer, how many of those it had already, and how many it got first, ever."""
+    random: State
+    """Not the one of the overlay: what becomes of that does not depend on events."""
+
+
+class Posted(NamedTuple):
+    """By peer, letters that it sent and got."""
+
+    sent: Int64
+    got: Int64
+
+
+@njit(cache=True)
+def go_on(
+    nodes: Nodes,
+    world: World,
+    flights: Flights,
+    spreading: Spreading,
+    posted: Posted,
+    shortcuts: int,
+    scratch: Scratch,
+    random: State,
+    end: float,
+) -> Any:
+    """Let all happen that is due before the end; return whether it has. If not, there is no room for what is sent."""
+    out = np.empty(flights.letter.shape[1], np.int64)
+    most = max(_A_TURN, spreading.fan_outs.max())
+    while due(flights, end):
+        if not room_for(flights, most):
+            return False
+        flight = arrive(flights)
+        if flight.kind == TURN:
+            if world.up[flight.to] and world.turns[flight.to] == flight.number:
+                _turn(nodes, world, flights, posted, flight, scratch, random, out)
+        elif not world.up[flight.to] or not _connected(world, flight.sender, flight.to):
+            if flight.kind == COPY:
+                spreading.lost[flight.about] += 1
+        elif flight.kind == COPY:
+            _receive(nodes, world, flights, spreading, shortcuts, flight)
+        else:
+            _read(nodes, world, flights, posted, flight, scratch, random, out)
+    return True
+
+
+@njit(cache=True)
+def publish(
+    nodes: Nodes, subscribers: Csr, world: World, flights: Flights, spreading: Spreading, shortcuts: int, now: float
+) -> None:
+    """Publish one event for every topic, by any subscriber that is up. There has to be room for all that is sent."""
+    spreading.copies[:] = 0
+    spreading.lost[:] = 0
+    spreading.received[:] = 0
+    for topic in range(len(spreading.event)):
+        everybody = subscribers.values[subscribers.offsets[topic] : subscribers.offsets[topic + 1]]
+        present = everybody[world.up[everybody]]
+        if len(present) > 0:
+            first = present[below(len(present), spreading.random)]
+            spreading.event[topic] += 1
+            spreading.published[topic] = now
+            spreading.received[first] += 1
+            _pass_on(nodes, world, flights, spreading, shortcuts, first, -1, topic, 0, now)
+
+
+@njit(cache=True)
+def missing(
+    nodes: Nodes, subscribers: Csr, world: World, spreading: Spreading, warm_up: float, by_topic: Int64, missed: Int64
+) -> Any:
+    """Count for every topic who should have its last event, who has it, and the hops to them; by peer what it missed.
+
+    Who came later than shortly before, or is gone by now, should not. Return how late events were, together.
+    """
+    late = 0.0
+    for topic in range(len(spreading.event)):
+        if spreading.event[topic] == 0:
+            continue
+        for peer in subscribers.values[subscribers.offsets[topic] : subscribers.offsets[topic + 1]]:
+            if not world.up[peer] or world.came[peer] > spreading.published[topic] - warm_up:
+                continue
+            by_topic[0, topic] += 1
+            pair = pair_of(nodes, peer, topic)
+            if spreading.seen[pair] == spreading.event[topic]:
+                by_topic[1, topic] += 1
+                by_topic[2, topic] += spreading.hops[pair]
+                late += spreading.late[pair]
+            else:
+                missed[peer] += 1
+    return late
+
+
+@njit(cache=True)
+def _connected(world: World, one: int, other: int) -> Any:
+    return world.side[one] == world.side[other]
+
+
+@njit(cache=True)
+def _way(latency: Latency, one: int, other: int) -> Any:
+    return latency.one_way[latency.place[one], latency.place[other]]
+
+
+@njit(cache=True)
+def _post(
+    flights: Flights, world: World, kind: int, to: int, sender: int, module: int, letter: Int64, now: float
+) -> None:
+    if _connected(world, sender, to):
+        slot = send(flights, now + _way(world.latency, sender, to), kind, to, sender, module, 0)
+        flights.letter[slot, : len(letter)] = letter
+
+
+@njit(cache=True)
+def _turn(
+    nodes: Nodes,
+    world: World,
+    flights: Flights,
+    posted: Posted,
+    flight: Flight,
+    scratch: Scratch,
+    random: State,
+    out: Int64,
+) -> None:
+    """Let a peer gossip by every module whose turn it is, and come up again a cycle later."""
+    me, now = flight.to, flight.when
+    nodes.clock[me] += 1
+    silent = False
+    for module in range(len(world.periods)):
+        if nodes.clock[me] % world.periods[module] == 0:
+            silent |= nodes.asked[me, module] >= 0
+            letter = out[: world.lengths[module]]
+            target = open_gossip(nodes, me, module, scratch, random, letter)
+            if target >= 0:
+                posted.sent[me] += 1
+                _post(flights, world, REQUEST, target, me, module, letter, now)
+    hurries = now < world.came[me] + world.pace[1] or (silent and world.pace[3] > 0)
+    send(flights, now + world.pace[2 if hurries else 0], TURN, me, me, 0, flight.number)
+
+
+@njit(cache=True)
+def _read(
+    nodes: Nodes,
+    world: World,
+    flights: Flights,
+    posted: Posted,
+    flight: Flight,
+    scratch: Scratch,
+    random: State,
+    out: Int64,
+) -> None:
+    """Let a peer take in a letter, and answer it if it opens a gossip."""
+    me, sender, module = flight.to, flight.sender, flight.about
+    posted.got[me] += 1
+    letter = flights.letter[flight.slot, : world.lengths[module]]
+    if flight.kind == ANSWER:
+        close_gossip(nodes, me, module, sender, letter, scratch, random)
+        return
+    answer = out[: world.lengths[module]]
+    answer_gossip(nodes, me, module, sender, letter, scratch, random, answer)
+    posted.sent[me] += 1
+    _post(flights, world, ANSWER, sender, me, module, answer, flight.when)
+
+
+@njit(cache=True)
+def _receive(
+    nodes: Nodes, world: World, flights: Flights, spreading: Spreading, shortcuts: int, flight: Flight
+) -> None:
+    """Let a peer take a copy of an event, and pass it on if it is new and not over."""
+    me, topic, event = flight.to, flight.about, flight.number >> _HOPS
+    pair = pair_of(nodes, me, topic)
+    if event != spreading.event[topic] or pair < 0:
+        return
+    spreading.copies[topic] += 1
+    spreading.received[me] += 1
+    known = spreading.seen[pair] == event
+    spreading.doubled[0 if known else 1, me] += 1
+    if not known:
+        hops = flight.number & ((1 << _HOPS) - 1)
+        _pass_on(nodes, world, flights, spreading, shortcuts, me, flight.sender, topic, hops, flight.when)
+
+
+@njit(cache=True)
+def _pass_on(
+    nodes: Nodes,
+    world: World,
+    flights: Flights,
+    spreading: Spreading,
+    shortcuts: int,
+    me: int,
+    sender: int,
+    topic: int,
+    hops: int,
+    now: float,
+) -> None:
+    pair = pair_of(nodes, me, topic)
+    spreading.seen[pair] = spreading.event[topic]
+    spreading.hops[pair] = hops
+    spreading.late[pair] = now - spreading.published[topic]
+    out = np.empty(spreading.fan_outs[me], np.int64)
+    reachable = world.reachable[world.side[me]]
+    number = spreading.event[topic] << _HOPS | (hops + 1)
+    for i in range(pass_on(nodes, me, topic, sender, shortcuts, reachable, spreading.random, out)):
+        if _connected(world, me, out[i]):
+            send(flights, now + _way(world.latency, me, out[i]), COPY, out[i], me, topic, number)
+        else:
+            spreading.lost[topic] += 1

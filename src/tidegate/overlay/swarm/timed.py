@@ -1,0 +1,212 @@
+"""The event-driven simulator: letters and events take time, every peer has its own phase, and some die meanwhile.
+
+The steps of a peer are those that the cycle-driven simulator and sockets call. A letter to a peer that is gone when it
+arrives, or beyond a partition, is lost. A seed determines all that happens.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from tidegate.csr import Int64
+from tidegate.errors import ConfigError
+from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT
+from tidegate.overlay.swarm.churn import Churn
+from tidegate.overlay.swarm.dissemination import Dissemination
+from tidegate.overlay.swarm.flights import TURN, Flights, flights_of, room_for, send, with_more_room
+from tidegate.overlay.swarm.flying import Posted, Spreading, World, go_on, missing, publish
+from tidegate.overlay.swarm.latency import Latency, no_latency
+from tidegate.overlay.swarm.swarm import Flags, Swarm
+from tidegate.workload.alias import random_state
+
+WARM_UP_S: Final = 10.0
+"""Who came so shortly before an event was published is not expected to get it (section 3.5.6)."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often peers gossip: every minute under churn, as in the thesis, which makes it 60 times as fast."""
+
+    cycle_s: float = 60.0
+    hurry_s: float = 60.0
+    """Who has just come gossips more often for so long: it knows next to nobody, and nobody knows it."""
+    hurried_s: float = 1.0
+    """That often."""
+    wary: bool = True
+    """Who has found somebody silent hurries, too, until nobody is: if one has gone others may have."""
+
+    def __post_init__(self) -> None:
+        """Refuse a time that does not pass."""
+        if not (self.cycle_s > 0 and self.hurry_s >= 0 and self.hurried_s > 0):
+            raise ConfigError(
+                f"a cycle every {self.cycle_s:g} s, every {self.hurried_s:g} s at first: give more than 0"
+            )
+
+
+AS_PRINTED: Final = Pace(hurry_s=0.0, wary=False)
+"""One gossip a minute, whatever happens."""
+
+
+@dataclass
+class Timed:
+    """A swarm in time; `swarm` may be looked at between any two runs, and is changed by nobody else."""
+
+    swarm: Swarm
+    latency: Latency | None = None
+    pace: Pace = field(default_factory=Pace)
+    shortcuts: int = BY_BOTH
+    now: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Give every peer that is up a phase of its own."""
+        phases = np.random.default_rng([self.swarm.seed, 12]).random(self.swarm.topics.rows) * self.pace.cycle_s
+        self._come_up(np.flatnonzero(self.swarm.up), phases)
+
+    @cached_property
+    def world(self) -> World:
+        """What is so: who is up, how far it is."""
+        peers = self.swarm.topics.rows
+        parts = self.swarm.settings.parts
+        return World(
+            up=self.swarm.up,
+            side=np.zeros(peers, np.int8),
+            reachable=np.stack((self.swarm.up, np.zeros(peers, np.bool_))),
+            turns=np.zeros(peers, np.int64),
+            came=np.full(peers, -np.inf),
+            latency=self.latency or no_latency(peers),
+            periods=np.array([part.period for part in parts], np.int32),
+            lengths=np.array([part.letter for part in parts], np.int64),
+            pace=np.array([self.pace.cycle_s, self.pace.hurry_s, self.pace.hurried_s, self.pace.wary]),
+        )
+
+    @cached_property
+    def spreading(self) -> Spreading:
+        """The events; `fan_outs` may be changed at any time."""
+        peers, topics, pairs = self.swarm.topics.rows, self.swarm.many_topics, len(self.swarm.topics.values)
+        return Spreading(
+            event=np.zeros(topics, np.int64),
+            published=np.zeros(topics),
+            seen=np.zeros(pairs, np.int64),
+            hops=np.zeros(pairs, np.int64),
+            late=np.zeros(pairs),
+            fan_outs=np.full(peers, LEAST_FAN_OUT, np.int64),
+            copies=np.zeros(topics, np.int64),
+            lost=np.zeros(topics, np.int64),
+            received=np.zeros(peers, np.int64),
+            doubled=np.zeros((2, peers), np.int64),
+            random=random_state([self.swarm.seed, 13]),
+        )
+
+    @cached_property
+    def posted(self) -> Posted:
+        """Letters so far."""
+        peers = self.swarm.topics.rows
+        return Posted(np.zeros(peers, np.int64), np.zeros(peers, np.int64))
+
+    @cached_property
+    def _flying(self) -> list[Flights]:
+        """One: another takes its place where it has no room."""
+        return [flights_of(max(part.letter for part in self.swarm.settings.parts))]
+
+    def run(self, until: float, churn: Churn | None = None) -> None:
+        """Let all happen that is due before some time, with peers that come and go."""
+        if churn is not None:
+            times, who, comes = churn.between(self.now, until)
+            for change in np.split(np.arange(len(times)), np.flatnonzero(np.diff(times)) + 1):
+                if len(change):
+                    self._go_on(float(times[change[0]]))
+                    self.leave(who[change][~comes[change]])
+                    self.join(who[change][comes[change]])
+        self._go_on(until)
+
+    def leave(self, peers: Iterable[int] | Int64) -> None:
+        """Let peers go without a word, now."""
+        self.swarm.leave(peers)
+        self._reach()
+
+    def join(self, peers: Iterable[int] | Int64) -> None:
+        """Let peers come, or come back with all they knew, now: their first turn is at once."""
+        here = np.fromiter(peers, np.int64)
+        self.swarm.join(here)
+        self.world.came[here] = self.now
+        self._reach()
+        self.world.turns[here] += 1
+        self._come_up(here, np.full(self.swarm.topics.rows, self.now))
+
+    def part(self, beyond: Flags) -> None:
+        """Let no letter pass between these peers and the others from now on; if nobody is beyond, all do again."""
+        self.world.side[:] = beyond
+        self._reach()
+
+    def publish(self) -> None:
+        """Publish one event for every topic that somebody who is up follows, now. The one before is over."""
+        self._make_room(self.swarm.many_topics * int(self.spreading.fan_outs.max()))
+        publish(
+            self.swarm.nodes,
+            self.swarm.subscribers,
+            self.world,
+            self._flying[0],
+            self.spreading,
+            self.shortcuts,
+            self.now,
+        )
+
+    def outcome(self) -> Dissemination:
+        """What has become of the last event of every topic by now.
+
+        Those count that are up, and have been since before it was published, without a pause.
+        """
+        by_topic, missed = np.zeros((3, self.swarm.many_topics), np.int64), np.zeros(self.swarm.topics.rows, np.int64)
+        self._count(by_topic, missed)
+        subscribers, reached, hops = by_topic
+        spread = self.spreading
+        return Dissemination(
+            subscribers=subscribers,
+            reached=reached,
+            copies=spread.copies.copy(),
+            hops=hops,
+            lost=spread.lost.copy(),
+            missed=missed,
+            received=spread.received.copy(),
+        )
+
+    def mean_delay_s(self) -> float:
+        """How late the last events came to those that should get them, in the mean."""
+        by_topic, missed = np.zeros((3, self.swarm.many_topics), np.int64), np.zeros(self.swarm.topics.rows, np.int64)
+        late = self._count(by_topic, missed)
+        return late / max(int(by_topic[1].sum()) - int(np.count_nonzero(by_topic[0])), 1)
+
+    def _count(self, by_topic: Int64, missed: Int64) -> float:
+        swarm = self.swarm
+        return float(missing(swarm.nodes, swarm.subscribers, self.world, self.spreading, WARM_UP_S, by_topic, missed))
+
+    def _go_on(self, until: float) -> None:
+        while not go_on(
+            self.swarm.nodes,
+            self.world,
+            self._flying[0],
+            self.spreading,
+            self.posted,
+            self.shortcuts,
+            self.swarm.scratch,
+            self.swarm.random,
+            until,
+        ):
+            self._make_room(len(self._flying[0].heap))
+        self.now = max(self.now, until)
+
+    def _make_room(self, more: int) -> None:
+        while not room_for(self._flying[0], more):
+            self._flying[0] = with_more_room(self._flying[0])
+
+    def _come_up(self, peers: Int64, times: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+        self._make_room(len(peers))
+        for peer in peers.tolist():
+            send(self._flying[0], float(times[peer]), TURN, peer, peer, 0, int(self.world.turns[peer]))
+
+    def _reach(self) -> None:
+        for side in range(2):
+            self.world.reachable[side] = self.world.up & (self.world.side == side)

@@ -1,0 +1,150 @@
+"""Peers with clocks of their own, letters that take time, and peers that come and go meanwhile."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.csr import from_rows
+from tidegate.errors import ConfigError
+from tidegate.overlay.swarm.churn import Churn
+from tidegate.overlay.swarm.completeness import completeness
+from tidegate.overlay.swarm.flights import TURN, arrive, due, flights_of, room_for, send, with_more_room
+from tidegate.overlay.swarm.latency import Latency, drawn_latency
+from tidegate.overlay.swarm.sessions import always
+from tidegate.overlay.swarm.swarm import Swarm
+from tidegate.overlay.swarm.timed import Pace, Timed
+from tidegate.workload.follows import friends
+
+PEERS = 200
+FOLLOWS = friends(PEERS, 8, 3)
+
+
+def started(seed: int = 3) -> Timed:
+    swarm = Swarm(FOLLOWS.followed, seed=seed)
+    swarm.warm()
+    return Timed(swarm, drawn_latency(PEERS, 1))
+
+
+@pytest.fixture
+def settled() -> Timed:
+    timed = started()
+    timed.run(40 * 60.0)
+    # A ring neighbour that is being asked is out of the ring for as long as its answer takes.
+    assert completeness(timed.swarm).complete_share > 0.97
+    return timed
+
+
+@given(st.lists(st.integers(0, 50), max_size=60))
+def test_what_is_under_way_arrives_in_the_order_of_time_and_then_of_being_sent(times: list[int]) -> None:
+    flights = flights_of(1, room=2)
+    for number, when in enumerate(times):
+        if not room_for(flights, 1):
+            flights = with_more_room(flights)
+        flights.letter[send(flights, float(when), TURN, 0, 0, 0, number), 0] = number
+    arrived = []
+    while due(flights, 40.0):
+        flight = arrive(flights)
+        assert flights.letter[flight.slot, 0] == flight.number
+        arrived.append((flight.when, flight.number))
+    assert arrived == sorted((float(when), number) for number, when in enumerate(times) if when < 40)
+
+
+def test_events_reach_everybody_and_take_as_long_as_their_hops(settled: Timed) -> None:
+    settled.publish()
+    settled.run(settled.now + 30)
+    outcome = settled.outcome()
+    assert outcome.hit_ratio == 1.0
+    assert not outcome.lost.any()
+    assert (outcome.copies <= 2 * outcome.reached).all()
+    assert 0.02 < settled.mean_delay_s() / outcome.mean_hops < 0.13
+
+
+def test_a_seed_determines_all_and_events_change_nothing_of_the_overlay() -> None:
+    first, again, other = started(), started(), started(4)
+    for timed in (first, again, other):
+        timed.run(300.0)
+        if timed is again:
+            timed.publish()
+        timed.run(600.0)
+    assert (first.swarm.nodes.rings == again.swarm.nodes.rings).all()
+    assert (first.swarm.nodes.cyclon != other.swarm.nodes.cyclon).any()
+
+
+def test_runs_may_be_cut_anywhere() -> None:
+    whole, cut = started(), started()
+    whole.run(300.0)
+    for until in (0.5, 100.0, 100.0, 299.0, 300.0):
+        cut.run(until)
+    assert (whole.swarm.nodes.rings == cut.swarm.nodes.rings).all()
+
+
+def test_every_peer_gossips_once_a_cycle_at_its_own_time() -> None:
+    timed = started()
+    before = timed.swarm.nodes.clock.copy()
+    timed.run(30.0)
+    early = timed.swarm.nodes.clock - before
+    assert set(early.tolist()) == {0, 1}
+    timed.run(600.0)
+    assert (timed.swarm.nodes.clock - before == 10).all()
+
+
+def test_a_letter_to_one_that_is_gone_when_it_arrives_is_lost() -> None:
+    swarm = Swarm(from_rows([[0]] * 2), seed=1)
+    swarm.warm()
+    timed = Timed(swarm, Latency(np.full((1, 1), 5.0), np.zeros(2, np.int32)), Pace(60.0))
+    timed.run(59.9)
+    sent, got = timed.posted.sent.copy(), timed.posted.got.copy()
+    timed.leave([1])
+    timed.run(70.0)
+    assert timed.posted.got[1] == got[1]
+    assert timed.posted.sent[1] == sent[1]
+
+
+def test_who_comes_hurries_and_who_came_just_before_is_not_expected_to_get_events() -> None:
+    timed = started()
+    late = np.arange(0, PEERS, 4)
+    timed.leave(late)
+    timed.run(20 * 60.0)
+    clock = timed.swarm.nodes.clock[late]
+    timed.join(late)
+    timed.run(timed.now + 5)
+    timed.publish()
+    timed.run(timed.now + 20)
+    assert not timed.outcome().missed[late].any()
+    assert (timed.swarm.nodes.clock[late] - clock > 5).all()
+    timed.publish()
+    timed.run(timed.now + 20)
+    assert timed.outcome().subscribers.sum() == len(FOLLOWS.followed.values)
+
+
+def test_nothing_passes_a_partition_and_rings_close_again_after_it(settled: Timed) -> None:
+    beyond = np.arange(PEERS) % 2 == 0
+    settled.part(beyond)
+    settled.publish()
+    settled.run(settled.now + 60)
+    apart = settled.outcome()
+    assert apart.hit_ratio < 0.8
+    settled.part(np.zeros(PEERS, np.bool_))
+    for _ in range(40):
+        settled.run(settled.now + 60)
+    settled.publish()
+    settled.run(settled.now + 60)
+    assert settled.outcome().hit_ratio == 1.0
+
+
+def test_peers_come_and_go_at_their_times() -> None:
+    timed = started()
+    churn = Churn.of(always(PEERS, 3600.0).leaving(600.5, 0.25, seed=1, back_s=300.0))
+    timed.run(600.0, churn)
+    assert timed.swarm.up.all()
+    timed.run(660.0, churn)
+    assert timed.swarm.up.sum() == 150
+    timed.run(960.0, churn)
+    assert timed.swarm.up.all()
+    assert np.isin(timed.world.came, (-np.inf, 900.5)).all()
+
+
+def test_time_that_does_not_pass_is_refused() -> None:
+    with pytest.raises(ConfigError, match="more than 0"):
+        Pace(cycle_s=0)
