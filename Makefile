@@ -13,7 +13,7 @@ demo: $(STAMP) java ## match generated posts against a hundred thousand subscrip
 	$(BIN)/tidegate demo
 
 test: $(STAMP) java chromium services ## run the whole test suite
-	$(BIN)/pytest -n 2 --dist loadscope -q
+	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -q
 
 lint: $(STAMP) ## ruff, mypy (strict), and the one-way rooms
 	$(BIN)/ruff check src tests

@@ -14,6 +14,11 @@ settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=T
 settings.load_profile("fixed")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest comes first: begun last, it would keep one worker busy for minutes and leave the other idle."""
+    items.sort(key=lambda item: item.path.parent.name != "survival")
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for all tests of a process; small, and with a warehouse of its own."""
