@@ -1,15 +1,16 @@
 """Trees reach everybody that follows their topics, and are mended when parents and rendezvous go."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from tests.overlay.scribe.twins import CIRCLE, Town
+from tests.overlay.scribe.twins import CIRCLE, Town, children_of, parents, spread_of
 from tidegate.csr import from_rows
 from tidegate.overlay.scribe.dissemination import Dissemination, disseminated
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.scribe.membership import member_of
 from tidegate.overlay.scribe.settings import Settings
-from tidegate.overlay.scribe.state import CHILD, CHILDREN, FIRST, FURTHER, NEXT, PARENT, TOPIC
 from tidegate.workload.follows import Follows, fans, friends
 
 
@@ -24,23 +25,8 @@ def settled() -> Forest:
     return stood(Forest(friends(400, 12, 3).followed, seed=3), 3)
 
 
-def parents(forest: Forest) -> dict[tuple[int, int], int]:
-    """Return by peer and topic the parent in that tree."""
-    found = {}
-    for peer in range(forest.topics.rows):
-        member = int(forest.trees.lists[peer, FIRST])
-        while member >= 0:
-            found[peer, int(forest.trees.members[member, TOPIC])] = int(forest.trees.members[member, PARENT])
-            member = int(forest.trees.members[member, NEXT])
-    return found
-
-
 def children(forest: Forest, peer: int, topic: int) -> list[int]:
-    found, link = [], int(forest.trees.members[member_of(forest.trees, peer, topic), CHILDREN])
-    while link >= 0:
-        found.append(int(forest.trees.links[link, CHILD]))
-        link = int(forest.trees.links[link, FURTHER])
-    return found
+    return children_of(forest.trees, int(member_of(forest.trees, peer, topic)))
 
 
 def mended(forest: Forest, most: int) -> int:
@@ -108,6 +94,41 @@ def test_hops_are_those_of_the_way_to_the_rendezvous_and_down_again() -> None:
     assert {disseminated(forest, direct=True, seed=seed).hops.tolist()[0] for seed in range(9)} == {
         (peer != root) + depth(other) for peer, other in ((3, 50), (50, 3))
     }
+
+
+def test_events_take_the_way_that_a_walk_through_routes_and_trees_takes() -> None:
+    followers = set(range(0, 90, 4))
+    forest = stood(Forest(from_rows([[0] if peer in followers else [] for peer in range(90)]), seed=5), 2)
+    forest.leave(range(0, 90, 7))
+    forest.run()
+    forest.join(range(0, 45, 7))
+    forest.leave(range(4, 90, 16))
+    present = {peer for peer in followers if forest.up[peer]}
+    expected = []
+    for first in present:
+        routed, copies, hops, lost = spread_of(forest, 0, first)
+        got = copies + Counter(routed)
+        others = present - {first}
+        root = {routed[-1]} if routed else set()
+        expected.append(
+            {
+                "subscribers": [len(present)],
+                "reached": [1 + len(others & set(hops))],
+                "copies": [got.total()],
+                "hops": [sum(hops[peer] for peer in others & set(hops))],
+                "lost": [lost],
+                "delivered": [sum(copies[peer] for peer in others) + len(root & others)],
+                "missed": [int(peer in others and peer not in hops) for peer in range(90)],
+                "received": [got[peer] for peer in range(90)],
+                "unwanted": [got[peer] * (peer not in followers) for peer in range(90)],
+                "due": [int(peer in others) for peer in range(90)],
+            }
+        )
+    seen = [{name: each.tolist() for name, each in vars(disseminated(forest, seed=seed)).items()} for seed in range(40)]
+    assert all(one in expected for one in seen)
+    assert len({tuple(one["due"]) for one in seen}) > 5
+    assert any(sum(one["missed"]) > 0 for one in seen)
+    assert any(one["lost"][0] > 0 for one in seen)
 
 
 def test_a_topic_with_one_follower_has_nobody_to_reach() -> None:
