@@ -11,6 +11,8 @@ from tidegate.overlay.scribe.dissemination import Dissemination, disseminated
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.scribe.membership import member_of
 from tidegate.overlay.scribe.settings import Settings
+from tidegate.overlay.scribe.state import PARENT
+from tidegate.overlay.scribe.trees import take_child, take_farewell
 from tidegate.workload.follows import Follows, fans, friends
 
 
@@ -217,15 +219,48 @@ def test_who_comes_and_who_comes_back_is_reached_after_a_cycle() -> None:
     assert mended(forest, 4) < 4
 
 
-def test_under_steady_churn_trees_have_no_circles() -> None:
-    forest = stood(Forest(friends(300, 8, 7).followed, seed=7), 2)
+def in_circles(above: dict[tuple[int, int], int]) -> int:
+    """Return how many members have a way up that does not end."""
+    ends: dict[tuple[int, int], bool] = {}
+    for peer, topic in above:
+        way, at = [], peer
+        while (at, topic) in above and (at, topic) not in ends and at not in way:
+            way.append(at)
+            at = above[at, topic]
+        ends.update(dict.fromkeys([(one, topic) for one in way], at not in way and ends.get((at, topic), True)))
+    return sum(not end for end in ends.values())
+
+
+def test_a_circle_is_seen() -> None:
+    assert in_circles({(0, 0): 1, (1, 0): 2, (2, 0): 1, (3, 0): 0, (4, 0): -1, (5, 0): 4, (2, 1): 0, (0, 1): -1}) == 4
+
+
+def test_a_circle_is_broken_up() -> None:
+    forest = stood(Forest(from_rows([[0]] * 200), seed=3), 2)
+    members, above = forest.trees.members, parents(forest)
+    low = next(peer for (peer, _), parent in above.items() if parent >= 0 and above[parent, 0] >= 0)
+    high = above[low, 0]
+    take_farewell(forest.trees, above[high, 0], 0, high)
+    take_child(forest.nodes, forest.trees, low, 0, high)
+    members[member_of(forest.trees, high, 0), PARENT] = low
+    forest.run()
+    assert in_circles(parents(forest)) >= 2
+    assert disseminated(forest).hit_ratio < 1.0
+    assert mended(forest, 40) < 40
+    assert in_circles(parents(forest)) == 0
+
+
+def test_under_steady_churn_trees_have_no_circles_and_are_whole_when_it_ends() -> None:
+    forest = stood(Forest(friends(200, 6, 7).followed, seed=7), 2)
     generator = np.random.default_rng(7)
-    for _ in range(40):
+    for cycle in range(60):
         gone = np.flatnonzero(~forest.up)
         forest.leave(generator.choice(np.flatnonzero(forest.up), 12, replace=False))
-        forest.join(gone[:12] if len(gone) > 30 else [])
+        forest.join(gone[:12] if len(gone) > 50 else [])
         forest.run()
-    assert mended(forest, 12) < 12
+        assert cycle % 6 or in_circles(parents(forest)) == 0
+    assert disseminated(forest).hit_ratio < 1.0
+    assert mended(forest, 5) < 5
 
 
 def test_ids_lie_all_around_the_circle() -> None:

@@ -16,10 +16,12 @@ from tidegate.overlay.scribe.circle import shared_digits
 from tidegate.overlay.scribe.membership import add_member, member_of
 from tidegate.overlay.scribe.pastry import forget, learn, next_hop, wants
 from tidegate.overlay.scribe.settings import MOST_HOPS
-from tidegate.overlay.scribe.state import FIRST, FOLLOWS, HEARD, NEXT, NOBODY, PARENT, PEER, TOPIC, Nodes, Trees
+from tidegate.overlay.scribe.state import DEPTH, FIRST, FOLLOWS, HEARD, NEXT, NOBODY, PARENT, PEER, TOPIC, Nodes, Trees
 from tidegate.overlay.scribe.trees import (
+    become_root,
     give_up_silent,
     is_idle,
+    is_in_circle,
     leave_tree,
     seek_parent,
     take_answer,
@@ -124,7 +126,7 @@ def join_along(nodes: Nodes, trees: Trees, world: World, member: int) -> None:
     for _ in range(MOST_HOPS):
         parent = _parent(nodes, trees, world, member)
         if parent < 0:
-            take_answer(nodes, trees, member, NOBODY)
+            become_root(nodes, trees, member)
             return
         upper, is_new = _ask(nodes, trees, world, member, parent)
         if not is_new:
@@ -142,6 +144,10 @@ def _stay(nodes: Nodes, trees: Trees, world: World, member: int, patience: int) 
         return
     if parent < 0:
         join_along(nodes, trees, world, member)
+    elif is_in_circle(trees, member):
+        if world.up[parent]:
+            take_farewell(trees, parent, members[member, TOPIC], me)
+        join_along(nodes, trees, world, member)
     elif silent > max(patience, 1) or (patience == 0 and not world.up[parent]):
         forget(nodes, me, parent)
         join_along(nodes, trees, world, member)
@@ -158,7 +164,7 @@ def _ask(nodes: Nodes, trees: Trees, world: World, member: int, parent: int) -> 
     """Carry a join to a parent that is there, and its answer back."""
     members = trees.members
     upper, is_new = take_child(nodes, trees, parent, members[member, TOPIC], members[member, PEER])
-    take_answer(nodes, trees, member, parent)
+    take_answer(nodes, trees, member, parent, members[upper, DEPTH])
     _count_for(world, trees, member, 2)
     _count_for(world, trees, upper, 2)
     return upper, is_new
