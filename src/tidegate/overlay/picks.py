@@ -2,8 +2,9 @@
 window.
 
 The overlay carries as many events as before, and each goes to everybody who follows its topic: what is saved is the
-reader's attention, and memory, since an event is let go as soon as it cannot be among the best any more. Events come in
-any order, each once: whoever receives them from peers drops copies first. Scores are the caller's.
+reader's attention, and memory, since an event is let go as soon as it cannot be among the best any more. Of the best 5
+of 1,000, a reader is told 1 event in 200 and the peer holds about 31; with windows that overlap by nine tenths, 1 in
+144. Events come in any order, each once: whoever receives them from peers drops copies first. Scores are the caller's.
 """
 
 from bisect import insort

@@ -1,7 +1,7 @@
 """Messages carried between simulated peers at once: what a peer does in its turn, and when it enters the network.
 
-Whoever sends a message that is routed finds out that the next hop is gone, and takes another one; an unanswered
-heartbeat is noticed only when the next one is due.
+Whoever sends a message that is routed finds out that the next hop is gone, and takes another one; so does who sends its
+leaves a sign of life. An unanswered heartbeat in a tree is noticed only when the next one is due (`Settings.patience`).
 """
 
 from typing import Any, NamedTuple
@@ -77,18 +77,18 @@ def keep_leaves(nodes: Nodes, world: World, me: int) -> None:
     With the last one on a side that has lost somebody, as the paper on Pastry has it; and with any.
     """
     leaves, half = nodes.leaves[me], nodes.leaves.shape[1] // 2
-    known = leaves.copy()
-    for k in range(len(known)):
-        peer = known[k]
-        if peer < 0:
-            continue
-        _count(world, me, peer)
-        if world.up[peer]:
-            learn(nodes, peer, me)
-            continue
-        forget(nodes, me, peer)
-        last = _last(leaves[:half] if k < half else leaves[half:])
-        if last >= 0 and world.up[last]:
+    for side in (leaves[:half], leaves[half:]):
+        has_lost = False
+        for peer in side.copy():
+            if peer >= 0:
+                _count(world, me, peer)
+                if world.up[peer]:
+                    learn(nodes, peer, me)
+                else:
+                    forget(nodes, me, peer)
+                    has_lost = True
+        last = _last(side)
+        if has_lost and last >= 0:
             _meet_all(nodes, world, me, nodes.leaves[last].copy())
     if leaves[0] < 0 and leaves[half] < 0:
         _meet_all(nodes, world, me, nodes.table[me].copy().ravel())
@@ -185,7 +185,9 @@ def _hop(nodes: Nodes, world: World, me: int, key: int, without: int) -> Any:
     """Return where a message goes next, those left out that cannot be reached."""
     while True:
         hop = next_hop(nodes, me, key, without, world.anybody)
-        if hop == me or world.up[hop]:
+        if hop == me:
+            return me
+        if world.up[hop]:
             _count(world, me, hop)
             return hop
         _miss(nodes, world, me, hop)
