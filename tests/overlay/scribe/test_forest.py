@@ -1,15 +1,18 @@
 """Trees reach everybody that follows their topics, and are mended when parents and rendezvous go."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from tests.overlay.scribe.twins import CIRCLE, Town
+from tests.overlay.scribe.twins import CIRCLE, Town, children_of, parents, spread_of
 from tidegate.csr import from_rows
 from tidegate.overlay.scribe.dissemination import Dissemination, disseminated
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.scribe.membership import member_of
 from tidegate.overlay.scribe.settings import Settings
-from tidegate.overlay.scribe.state import CHILD, CHILDREN, FIRST, FURTHER, NEXT, PARENT, TOPIC
+from tidegate.overlay.scribe.state import PARENT
+from tidegate.overlay.scribe.trees import take_child, take_farewell
 from tidegate.workload.follows import Follows, fans, friends
 
 
@@ -24,23 +27,8 @@ def settled() -> Forest:
     return stood(Forest(friends(400, 12, 3).followed, seed=3), 3)
 
 
-def parents(forest: Forest) -> dict[tuple[int, int], int]:
-    """Return by peer and topic the parent in that tree."""
-    found = {}
-    for peer in range(forest.topics.rows):
-        member = int(forest.trees.lists[peer, FIRST])
-        while member >= 0:
-            found[peer, int(forest.trees.members[member, TOPIC])] = int(forest.trees.members[member, PARENT])
-            member = int(forest.trees.members[member, NEXT])
-    return found
-
-
 def children(forest: Forest, peer: int, topic: int) -> list[int]:
-    found, link = [], int(forest.trees.members[member_of(forest.trees, peer, topic), CHILDREN])
-    while link >= 0:
-        found.append(int(forest.trees.links[link, CHILD]))
-        link = int(forest.trees.links[link, FURTHER])
-    return found
+    return children_of(forest.trees, int(member_of(forest.trees, peer, topic)))
 
 
 def mended(forest: Forest, most: int) -> int:
@@ -108,6 +96,41 @@ def test_hops_are_those_of_the_way_to_the_rendezvous_and_down_again() -> None:
     assert {disseminated(forest, direct=True, seed=seed).hops.tolist()[0] for seed in range(9)} == {
         (peer != root) + depth(other) for peer, other in ((3, 50), (50, 3))
     }
+
+
+def test_events_take_the_way_that_a_walk_through_routes_and_trees_takes() -> None:
+    followers = set(range(0, 90, 4))
+    forest = stood(Forest(from_rows([[0] if peer in followers else [] for peer in range(90)]), seed=5), 2)
+    forest.leave(range(0, 90, 7))
+    forest.run()
+    forest.join(range(0, 45, 7))
+    forest.leave(range(4, 90, 16))
+    present = {peer for peer in followers if forest.up[peer]}
+    expected = []
+    for first in present:
+        routed, copies, hops, lost = spread_of(forest, 0, first)
+        got = copies + Counter(routed)
+        others = present - {first}
+        root = {routed[-1]} if routed else set()
+        expected.append(
+            {
+                "subscribers": [len(present)],
+                "reached": [1 + len(others & set(hops))],
+                "copies": [got.total()],
+                "hops": [sum(hops[peer] for peer in others & set(hops))],
+                "lost": [lost],
+                "delivered": [sum(copies[peer] for peer in others) + len(root & others)],
+                "missed": [int(peer in others and peer not in hops) for peer in range(90)],
+                "received": [got[peer] for peer in range(90)],
+                "unwanted": [got[peer] * (peer not in followers) for peer in range(90)],
+                "due": [int(peer in others) for peer in range(90)],
+            }
+        )
+    seen = [{name: each.tolist() for name, each in vars(disseminated(forest, seed=seed)).items()} for seed in range(40)]
+    assert all(one in expected for one in seen)
+    assert len({tuple(one["due"]) for one in seen}) > 5
+    assert any(sum(one["missed"]) > 0 for one in seen)
+    assert any(one["lost"][0] > 0 for one in seen)
 
 
 def test_a_topic_with_one_follower_has_nobody_to_reach() -> None:
@@ -196,15 +219,48 @@ def test_who_comes_and_who_comes_back_is_reached_after_a_cycle() -> None:
     assert mended(forest, 4) < 4
 
 
-def test_under_steady_churn_trees_have_no_circles() -> None:
-    forest = stood(Forest(friends(300, 8, 7).followed, seed=7), 2)
+def in_circles(above: dict[tuple[int, int], int]) -> int:
+    """Return how many members have a way up that does not end."""
+    ends: dict[tuple[int, int], bool] = {}
+    for peer, topic in above:
+        way, at = [], peer
+        while (at, topic) in above and (at, topic) not in ends and at not in way:
+            way.append(at)
+            at = above[at, topic]
+        ends.update(dict.fromkeys([(one, topic) for one in way], at not in way and ends.get((at, topic), True)))
+    return sum(not end for end in ends.values())
+
+
+def test_a_circle_is_seen() -> None:
+    assert in_circles({(0, 0): 1, (1, 0): 2, (2, 0): 1, (3, 0): 0, (4, 0): -1, (5, 0): 4, (2, 1): 0, (0, 1): -1}) == 4
+
+
+def test_a_circle_is_broken_up() -> None:
+    forest = stood(Forest(from_rows([[0]] * 200), seed=3), 2)
+    members, above = forest.trees.members, parents(forest)
+    low = next(peer for (peer, _), parent in above.items() if parent >= 0 and above[parent, 0] >= 0)
+    high = above[low, 0]
+    take_farewell(forest.trees, above[high, 0], 0, high)
+    take_child(forest.nodes, forest.trees, low, 0, high)
+    members[member_of(forest.trees, high, 0), PARENT] = low
+    forest.run()
+    assert in_circles(parents(forest)) >= 2
+    assert disseminated(forest).hit_ratio < 1.0
+    assert mended(forest, 40) < 40
+    assert in_circles(parents(forest)) == 0
+
+
+def test_under_steady_churn_trees_have_no_circles_and_are_whole_when_it_ends() -> None:
+    forest = stood(Forest(friends(200, 6, 7).followed, seed=7), 2)
     generator = np.random.default_rng(7)
-    for _ in range(40):
+    for cycle in range(60):
         gone = np.flatnonzero(~forest.up)
         forest.leave(generator.choice(np.flatnonzero(forest.up), 12, replace=False))
-        forest.join(gone[:12] if len(gone) > 30 else [])
+        forest.join(gone[:12] if len(gone) > 50 else [])
         forest.run()
-    assert mended(forest, 12) < 12
+        assert cycle % 6 or in_circles(parents(forest)) == 0
+    assert disseminated(forest).hit_ratio < 1.0
+    assert mended(forest, 5) < 5
 
 
 def test_ids_lie_all_around_the_circle() -> None:

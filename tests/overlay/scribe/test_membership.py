@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.overlay.scribe.twins import Town
+from tests.overlay.scribe.twins import Town, children_of, members_of
 from tidegate.csr import from_rows
 from tidegate.overlay.scribe.membership import (
     add_member,
@@ -19,11 +19,9 @@ from tidegate.overlay.scribe.membership import (
 from tidegate.overlay.scribe.state import (
     CHILD,
     CHILDREN,
-    FIRST,
     FOLLOWS,
     FURTHER,
     MANY,
-    NEXT,
     NOBODY,
     PEER,
     REFRESHED,
@@ -43,15 +41,8 @@ def forest(room: int) -> Trees:
     return trees_of(np.arange(TOPICS, dtype=np.uint64), from_rows(FOLLOWED), room)
 
 
-def members_of(trees: Trees, peer: int) -> list[int]:
-    found, member = [], int(trees.lists[peer, FIRST])
-    while member >= 0:
-        found.append(member)
-        member = int(trees.members[member, NEXT])
-    return found
-
-
-def children_of(trees: Trees, member: int) -> dict[int, int]:
+def refreshed(trees: Trees, member: int) -> dict[int, int]:
+    """Return the children of a member with the times they wrote."""
     found, link = {}, int(trees.members[member, CHILDREN])
     while link >= 0:
         assert int(trees.links[link, CHILD]) not in found
@@ -71,7 +62,7 @@ def check(trees: Trees, twin: Twin) -> None:
             if member >= 0:
                 assert tuple(trees.members[member, [PEER, TOPIC]]) == (peer, topic)
                 assert trees.members[member, FOLLOWS] == (topic in FOLLOWED[peer])
-                assert children_of(trees, member) == twin[peer, topic]
+                assert refreshed(trees, member) == twin[peer, topic]
     assert trees.counts[0] == len(twin)
     assert trees.counts[1] == sum(len(children) for children in twin.values())
 

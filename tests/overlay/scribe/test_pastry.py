@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.overlay.scribe.twins import Town, listed
+from tests.overlay.scribe.twins import Town, listed, way_of
 from tidegate.csr import from_rows
 from tidegate.errors import ConfigError
 from tidegate.overlay.scribe.circle import BASE, DIGITS, digit_of, distance, shared_digits
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.scribe.pastry import forget, learn, next_hop, wants
-from tidegate.overlay.scribe.settings import MOST_HOPS, Settings
+from tidegate.overlay.scribe.settings import Settings
 from tidegate.overlay.scribe.state import NOBODY, Nodes
 
 WORDS = st.one_of(
@@ -82,17 +82,6 @@ def _table(nodes: Nodes, me: int) -> dict[tuple[int, int], int]:
     return {place: int(nodes.table[me][place]) for place in places if nodes.table[me][place] >= 0}
 
 
-def routed(forest: Forest, begin: int, key: int) -> list[int]:
-    """Return the way of a message through those that are up, the first one included."""
-    way = [begin]
-    while len(way) < MOST_HOPS:
-        hop = int(next_hop(forest.nodes, way[-1], np.uint64(key), NOBODY, forest.up))
-        if hop == way[-1]:
-            break
-        way.append(hop)
-    return way
-
-
 def network(peers: int, leaves: int = 32, seed: int = 1) -> Forest:
     """Return peers that follow nothing."""
     return Forest(from_rows([[]] * peers), Settings(leaves), seed)
@@ -116,7 +105,7 @@ def test_routes_end_at_the_nearest_peer_however_a_network_came_to_be(
         forest.warm()
     town = Town(forest.nodes.ids.tolist(), leaves)
     for begin in {0, peers // 2, peers - 1}:
-        assert routed(forest, begin, key)[-1] == town.nearest(set(range(peers)), key)
+        assert way_of(forest, begin, key)[-1] == town.nearest(set(range(peers)), key)
 
 
 @pytest.mark.parametrize("grown", [False, True])
@@ -152,7 +141,7 @@ def test_ways_are_about_as_long_as_the_number_of_peers_has_digits(grown: bool) -
     else:
         forest.warm()
     keys = np.random.default_rng(1).integers(0, 1 << 64, 300, dtype=np.uint64).tolist()
-    hops = [len(routed(forest, begin, key)) - 1 for begin, key in enumerate(keys)]
+    hops = [len(way_of(forest, begin, key)) - 1 for begin, key in enumerate(keys)]
     digits = np.log2(peers) / 4
     assert np.mean(hops) < digits + 0.5
     assert max(hops) <= digits + 3
@@ -170,7 +159,7 @@ def test_the_dead_are_found_out_and_routes_lead_past_them() -> None:
         leaves = forest.nodes.leaves[me]
         assert (listed(leaves[:8]), listed(leaves[8:])) == town.sides(me, there)
     for key in np.random.default_rng(3).integers(0, 1 << 64, 200, dtype=np.uint64).tolist():
-        assert routed(forest, min(there), key)[-1] == town.nearest(there, key)
+        assert way_of(forest, min(there), key)[-1] == town.nearest(there, key)
 
 
 def test_who_has_lost_all_that_it_knew_enters_again() -> None:
@@ -182,6 +171,19 @@ def test_who_has_lost_all_that_it_knew_enters_again() -> None:
     there = set(range(100)) - known
     town = Town(forest.nodes.ids.tolist(), 4)
     assert (listed(forest.nodes.leaves[0, :2]), listed(forest.nodes.leaves[0, 2:])) == town.sides(0, there)
+
+
+def test_a_step_changes_no_row_but_that_of_its_peer() -> None:
+    forest = network(60, leaves=4)
+    forest.warm()
+    nodes = forest.nodes
+    others = [array[1:].copy() for array in (nodes.leaves, nodes.table, nodes.clock)]
+    for peer in range(1, 60):
+        (forget if peer % 2 else learn)(nodes, 0, peer)
+    for peer in range(1, 60):
+        learn(nodes, 0, peer)
+    after = [array[1:] for array in (nodes.leaves, nodes.table, nodes.clock)]
+    assert all((one == other).all() for one, other in zip(others, after, strict=True))
 
 
 @pytest.mark.parametrize(

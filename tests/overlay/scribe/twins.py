@@ -1,11 +1,27 @@
-"""Pastry's choices once more, in plain Python: what kernels are compared with."""
+"""Pastry's choices and the way of an event once more, in plain Python: what kernels are compared with."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
+from tidegate.overlay.scribe.forest import Forest
+from tidegate.overlay.scribe.membership import member_of
+from tidegate.overlay.scribe.pastry import next_hop
 from tidegate.overlay.scribe.settings import Settings
-from tidegate.overlay.scribe.state import NOBODY, Nodes, nodes_of
+from tidegate.overlay.scribe.state import (
+    CHILD,
+    CHILDREN,
+    FIRST,
+    FURTHER,
+    NEXT,
+    NOBODY,
+    PARENT,
+    TOPIC,
+    Nodes,
+    Trees,
+    nodes_of,
+)
 
 CIRCLE = 1 << 64
 
@@ -72,3 +88,59 @@ def listed(row: np.ndarray[tuple[int], np.dtype[np.int32]]) -> list[int]:
     filled = [int(peer) for peer in row if peer >= 0]
     assert (row[len(filled) :] == NOBODY).all()
     return filled
+
+
+def members_of(trees: Trees, peer: int) -> list[int]:
+    """Return the members of a peer, in the order of its list."""
+    found, member = [], int(trees.lists[peer, FIRST])
+    while member >= 0:
+        found.append(member)
+        member = int(trees.members[member, NEXT])
+    return found
+
+
+def children_of(trees: Trees, member: int) -> list[int]:
+    """Return the children of a member, in the order of its list; of -1 there are none."""
+    found, link = [], int(trees.members[member, CHILDREN]) if member >= 0 else NOBODY
+    while link >= 0:
+        found.append(int(trees.links[link, CHILD]))
+        link = int(trees.links[link, FURTHER])
+    return found
+
+
+def parents(forest: Forest) -> dict[tuple[int, int], int]:
+    """Return by peer and topic the parent in that tree."""
+    members = forest.trees.members
+    return {
+        (peer, int(members[member, TOPIC])): int(members[member, PARENT])
+        for peer in range(forest.topics.rows)
+        for member in members_of(forest.trees, peer)
+    }
+
+
+def way_of(forest: Forest, begin: int, key: int, longest: int = 32) -> list[int]:
+    """Return the way of a message through those that are up, the first one included."""
+    way = [begin]
+    while len(way) < longest:
+        hop = int(next_hop(forest.nodes, way[-1], np.uint64(key), NOBODY, forest.up))
+        if hop == way[-1]:
+            break
+        way.append(hop)
+    return way
+
+
+def spread_of(forest: Forest, topic: int, first: int) -> tuple[list[int], Counter[int], dict[int, int], int]:
+    """Let an event of `first` spread: return whom it was routed through, up to the rendezvous, the copies that peers
+    got from their parents, by peer the hops it took, and how many copies were sent to the dead."""
+    way = way_of(forest, first, int(forest.trees.keys[topic]))
+    hops = {way[-1]: len(way) - 1}
+    copies: Counter[int] = Counter()
+    lost = 0
+    for me in (queue := [way[-1]]):
+        for child in children_of(forest.trees, int(member_of(forest.trees, me, topic))):
+            lost += not forest.up[child]
+            copies[child] += bool(forest.up[child])
+            if forest.up[child] and child not in hops:
+                hops[child] = hops[me] + 1
+                queue.append(child)
+    return way[1:], copies, hops, lost

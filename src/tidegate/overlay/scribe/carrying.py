@@ -1,7 +1,7 @@
 """Messages carried between simulated peers at once: what a peer does in its turn, and when it enters the network.
 
-Whoever sends a message that is routed finds out that the next hop is gone, and takes another one; an unanswered
-heartbeat is noticed only when the next one is due.
+Whoever sends a message that is routed finds out that the next hop is gone, and takes another one; so does who sends its
+leaves a sign of life. An unanswered heartbeat in a tree is noticed only when the next one is due (`Settings.patience`).
 """
 
 from typing import Any, NamedTuple
@@ -16,10 +16,12 @@ from tidegate.overlay.scribe.circle import shared_digits
 from tidegate.overlay.scribe.membership import add_member, member_of
 from tidegate.overlay.scribe.pastry import forget, learn, next_hop, wants
 from tidegate.overlay.scribe.settings import MOST_HOPS
-from tidegate.overlay.scribe.state import FIRST, FOLLOWS, HEARD, NEXT, NOBODY, PARENT, PEER, TOPIC, Nodes, Trees
+from tidegate.overlay.scribe.state import DEPTH, FIRST, FOLLOWS, HEARD, NEXT, NOBODY, PARENT, PEER, TOPIC, Nodes, Trees
 from tidegate.overlay.scribe.trees import (
+    become_root,
     give_up_silent,
     is_idle,
+    is_in_circle,
     leave_tree,
     seek_parent,
     take_answer,
@@ -75,18 +77,18 @@ def keep_leaves(nodes: Nodes, world: World, me: int) -> None:
     With the last one on a side that has lost somebody, as the paper on Pastry has it; and with any.
     """
     leaves, half = nodes.leaves[me], nodes.leaves.shape[1] // 2
-    known = leaves.copy()
-    for k in range(len(known)):
-        peer = known[k]
-        if peer < 0:
-            continue
-        _count(world, me, peer)
-        if world.up[peer]:
-            learn(nodes, peer, me)
-            continue
-        forget(nodes, me, peer)
-        last = _last(leaves[:half] if k < half else leaves[half:])
-        if last >= 0 and world.up[last]:
+    for side in (leaves[:half], leaves[half:]):
+        has_lost = False
+        for peer in side.copy():
+            if peer >= 0:
+                _count(world, me, peer)
+                if world.up[peer]:
+                    learn(nodes, peer, me)
+                else:
+                    forget(nodes, me, peer)
+                    has_lost = True
+        last = _last(side)
+        if has_lost and last >= 0:
             _meet_all(nodes, world, me, nodes.leaves[last].copy())
     if leaves[0] < 0 and leaves[half] < 0:
         _meet_all(nodes, world, me, nodes.table[me].copy().ravel())
@@ -124,7 +126,7 @@ def join_along(nodes: Nodes, trees: Trees, world: World, member: int) -> None:
     for _ in range(MOST_HOPS):
         parent = _parent(nodes, trees, world, member)
         if parent < 0:
-            take_answer(nodes, trees, member, NOBODY)
+            become_root(nodes, trees, member)
             return
         upper, is_new = _ask(nodes, trees, world, member, parent)
         if not is_new:
@@ -142,6 +144,10 @@ def _stay(nodes: Nodes, trees: Trees, world: World, member: int, patience: int) 
         return
     if parent < 0:
         join_along(nodes, trees, world, member)
+    elif is_in_circle(trees, member):
+        if world.up[parent]:
+            take_farewell(trees, parent, members[member, TOPIC], me)
+        join_along(nodes, trees, world, member)
     elif silent > max(patience, 1) or (patience == 0 and not world.up[parent]):
         forget(nodes, me, parent)
         join_along(nodes, trees, world, member)
@@ -158,7 +164,7 @@ def _ask(nodes: Nodes, trees: Trees, world: World, member: int, parent: int) -> 
     """Carry a join to a parent that is there, and its answer back."""
     members = trees.members
     upper, is_new = take_child(nodes, trees, parent, members[member, TOPIC], members[member, PEER])
-    take_answer(nodes, trees, member, parent)
+    take_answer(nodes, trees, member, parent, members[upper, DEPTH])
     _count_for(world, trees, member, 2)
     _count_for(world, trees, upper, 2)
     return upper, is_new
@@ -179,7 +185,9 @@ def _hop(nodes: Nodes, world: World, me: int, key: int, without: int) -> Any:
     """Return where a message goes next, those left out that cannot be reached."""
     while True:
         hop = next_hop(nodes, me, key, without, world.anybody)
-        if hop == me or world.up[hop]:
+        if hop == me:
+            return me
+        if world.up[hop]:
             _count(world, me, hop)
             return hop
         _miss(nodes, world, me, hop)

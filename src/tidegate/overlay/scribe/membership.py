@@ -13,6 +13,7 @@ from tidegate.kernels import njit
 from tidegate.overlay.scribe.state import (
     CHILD,
     CHILDREN,
+    DEPTH,
     FIRST,
     FOLLOWS,
     FREE_LINK,
@@ -76,6 +77,7 @@ def add_member(trees: Trees, peer: int, topic: int) -> Any:
     members[member, NEXT] = lists[peer, FIRST]
     members[member, CHILDREN] = NOBODY
     members[member, FOLLOWS] = follows(trees, peer, topic)
+    members[member, DEPTH] = 0
     trees.places[place] = member
     lists[peer, FIRST] = member
     lists[peer, MANY] += 1

@@ -17,10 +17,10 @@ from tidegate.overlay.scribe.settings import Settings
 Ids: TypeAlias = NDArray[np.uint64]
 NOBODY: Final = -1
 
-PEER, TOPIC, PARENT, HEARD, NEXT, CHILDREN, FOLLOWS = range(7)
+PEER, TOPIC, PARENT, HEARD, NEXT, CHILDREN, FOLLOWS, DEPTH = range(8)
 """The columns of a member: whose it is; of which tree; its parent, `NOBODY` for a root; when that has answered last;
 the next member of the same peer, or the next free place; the first of its links; whether its peer follows the topic, or
-is a relay."""
+is a relay; how many steps it is below the rendezvous, by the parent's last answer."""
 CHILD, REFRESHED, FURTHER = range(3)
 """The columns of a link: a child; when that has written last; the next link of the same member, or the next free
 place."""
@@ -78,7 +78,7 @@ def trees_of(keys: Ids, topics: Csr, room: int = 1024) -> Trees:
         keys=keys,
         topics=topics,
         lists=np.tile(np.array([NOBODY, 0], np.int32), (topics.rows, 1)),
-        members=np.full((room, 7), NOBODY, np.int32),
+        members=np.full((room, 8), NOBODY, np.int32),
         links=np.full((room, 3), NOBODY, np.int32),
         places=np.full(2 * room, NOBODY, np.int32),
         counts=counts,

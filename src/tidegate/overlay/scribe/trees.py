@@ -10,9 +10,11 @@ from typing import Any
 from tidegate.kernels import njit
 from tidegate.overlay.scribe.membership import add_member, drop_link, drop_member, member_of, put_link
 from tidegate.overlay.scribe.pastry import next_hop
+from tidegate.overlay.scribe.settings import MOST_HOPS
 from tidegate.overlay.scribe.state import (
     CHILD,
     CHILDREN,
+    DEPTH,
     FOLLOWS,
     FURTHER,
     HEARD,
@@ -47,10 +49,26 @@ def take_child(nodes: Nodes, trees: Trees, me: int, topic: int, child: int) -> A
 
 
 @njit(cache=True)
-def take_answer(nodes: Nodes, trees: Trees, member: int, parent: int) -> None:
-    """Take in the answer to a join: its sender is the parent from now on; -1 makes the member a rendezvous."""
+def take_answer(nodes: Nodes, trees: Trees, member: int, parent: int, depth: int) -> None:
+    """Take in the answer to a join: its sender, which says how deep in the tree it is, is the parent from now on."""
     trees.members[member, PARENT] = parent
+    trees.members[member, DEPTH] = depth + 1
     trees.members[member, HEARD] = nodes.clock[trees.members[member, PEER]]
+
+
+@njit(cache=True)
+def become_root(nodes: Nodes, trees: Trees, member: int) -> None:
+    """Let a member that has found nobody nearer to the key be the rendezvous."""
+    take_answer(nodes, trees, member, NOBODY, -1)
+
+
+@njit(cache=True)
+def is_in_circle(trees: Trees, member: int) -> Any:
+    """Return whether a member is deeper than any route is long: then its parents are below it themselves.
+
+    They have come to be so while tables were out of date, would answer each other for ever, and count upwards.
+    """
+    return trees.members[member, DEPTH] > MOST_HOPS
 
 
 @njit(cache=True)
