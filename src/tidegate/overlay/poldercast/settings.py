@@ -29,6 +29,8 @@ class Settings:
     cyclon: Gossip = field(default_factory=Gossip)
     vicinity: Gossip = field(default_factory=Gossip)
     rings: Gossip = field(default_factory=lambda: Gossip(view=4))
+    as_printed: bool = False
+    """Whether peers do what the thesis says and no more, but for the dead, to have its figures beside ours."""
 
     def __post_init__(self) -> None:
         """Refuse what no overlay can be kept with."""

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
-from tidegate.overlay.poldercast.settings import MODULES, Settings
+from tidegate.overlay.poldercast.settings import LONGEST_RING_VIEW, MODULES, Settings
 
 Ids: TypeAlias = NDArray[np.uint64]
 Counts: TypeAlias = NDArray[np.int8]
+Ways: TypeAlias = NDArray[np.float32]
 BEGINNING: Final = 1 << 20
 """What a new peer's clock says: nobody was ever heard of before 0, however old the news."""
 _GONE: Final = 32
@@ -25,7 +26,7 @@ class Nodes(NamedTuple):
     """The state of peers. It changes by kernels alone, which read no clock and draw no numbers but those they are
     given.
 
-    The first four are profiles, by peer: whoever is known has one. The rest is by row. Addresses are no business of the
+    The first five are profiles, by peer: whoever is known has one. The rest is by row. Addresses are no business of the
     protocol.
     """
 
@@ -38,6 +39,9 @@ class Nodes(NamedTuple):
     held: Counts
     """The priority of each of these topics: how many ring neighbours the peer has said that it has there. The fewer,
     the more it wants them."""
+    gaps: Ways
+    """By the same place, how far along the circle the next ones are, on either side, as far as the peer has said; all
+    around the circle where there is nobody. It may be shorter than `topics`: of the rest nothing was said."""
     clock: Int64
     """The cycles that the peer has lived through, from `BEGINNING` on."""
     cyclon: Int64
@@ -52,6 +56,8 @@ class Nodes(NamedTuple):
     """Whom the last Cyclon letter named: they make room for those of the answer."""
     gone: Int64
     """Entries of those last found silent, with the time of it: older news of them is none."""
+    as_printed: bool
+    """Whether all do what the thesis says and no more."""
 
 
 class Scratch(NamedTuple):
@@ -68,6 +74,14 @@ class Scratch(NamedTuple):
     """By topic, what a step wants to know of it; 0 between steps."""
     counted: Int32
     """By topic that is wanted, how many were counted; 0 between steps."""
+    hits: Int32
+    """Which of the wanted topics a peer follows."""
+    along: Int32
+    """By topic that is wanted, where in `found` its first and its last followers along the circle are."""
+    reach: Ids
+    """By topic that is wanted, how far along the circle its ring view goes, on either side."""
+    weights: Int64
+    """By topic, what it adds to the tally of a peer that follows it; 0 between steps."""
 
 
 def nodes_of(ids: Ids, topics: Csr, rows: int, settings: Settings) -> Nodes:
@@ -78,6 +92,7 @@ def nodes_of(ids: Ids, topics: Csr, rows: int, settings: Settings) -> Nodes:
         bounds=np.stack((topics.offsets[:-1], topics.offsets[1:]), axis=1),
         topics=topics.values,
         held=np.zeros(len(topics.values), np.int8),
+        gaps=np.full((len(topics.values), 2), np.inf, np.float32),
         clock=np.full(rows, BEGINNING, np.int64),
         cyclon=np.full((rows, settings.cyclon.view), -1, np.int64),
         vicinity=np.full((rows, settings.vicinity.view), -1, np.int64),
@@ -85,6 +100,7 @@ def nodes_of(ids: Ids, topics: Csr, rows: int, settings: Settings) -> Nodes:
         asked=np.full((rows, len(MODULES)), -1, np.int32),
         sent=np.full((rows, settings.cyclon.letter), -1, np.int32),
         gone=np.full((rows, _GONE), -1, np.int64),
+        as_printed=settings.as_printed,
     )
 
 
@@ -107,4 +123,9 @@ def scratch_of(peers: int, topics: int) -> Scratch:
         order=np.zeros(peers, np.int32),
         wanted=np.zeros(topics, np.int32),
         counted=np.zeros(topics, np.int32),
+        # One more than there can be: the place after the last hit is written too.
+        hits=np.zeros(topics + 1, np.int32),
+        along=np.zeros(topics * LONGEST_RING_VIEW, np.int32),
+        reach=np.zeros((topics, 2), np.uint64),
+        weights=np.zeros(topics, np.int64),
     )

@@ -10,8 +10,9 @@ from tidegate.csr import Int64
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.cyclon import answer_swap, close_swap, open_swap
 from tidegate.overlay.poldercast.entries import EMPTY, entry_of, peer_in, remove, turned
-from tidegate.overlay.poldercast.rings import leave_rings, name_neighbours, open_round, take_neighbours
-from tidegate.overlay.poldercast.settings import CYCLON, VICINITY
+from tidegate.overlay.poldercast.ring_letters import name_neighbours
+from tidegate.overlay.poldercast.rings import leave_rings, open_round, take_neighbours
+from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.overlay.poldercast.vicinity import answer_visit, keep_nearest, open_visit
 from tidegate.workload.alias import State
@@ -47,7 +48,8 @@ def answer_gossip(
         answer_visit(nodes, me, sender, letter, scratch, random, out)
     else:
         name_neighbours(nodes, me, sender, scratch, random, out)
-    take_neighbours(nodes, me, sender, letter, scratch)
+    if module == RINGS or not nodes.as_printed:
+        take_neighbours(nodes, me, sender, letter, scratch)
 
 
 @njit(cache=True)
@@ -63,7 +65,8 @@ def close_gossip(
         close_swap(nodes.cyclon[me], me, nodes.clock[me], nodes.sent[me], letter)
     elif module == VICINITY:
         keep_nearest(nodes, me, sender, letter, scratch, random)
-    take_neighbours(nodes, me, sender, letter, scratch)
+    if module == RINGS or not nodes.as_printed:
+        take_neighbours(nodes, me, sender, letter, scratch)
     return True
 
 

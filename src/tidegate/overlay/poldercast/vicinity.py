@@ -24,34 +24,47 @@ from tidegate.overlay.poldercast.entries import (
     remove,
     turned,
 )
+from tidegate.overlay.poldercast.interests import topics_of
+from tidegate.overlay.poldercast.introductions import whom_to_help
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.workload.alias import State, next_word
 
-_LEVELS: Final = 127
-_MOST_SHARED: Final = (1 << 16) - 1
+_LEVELS: Final = 5
+"""Of priority: no ring neighbour, up to a quarter of a full ring view, …, all of it."""
+_BITS: Final = 12
+_FIELD: Final = (1 << _BITS) - 1
 
 
 @njit(cache=True)
 def open_visit(nodes: Nodes, me: int, scratch: Scratch, random: State, out: Int64) -> Any:
     """Write to the oldest peer of the view, which is taken out, and return it.
 
-    Who knows nobody near asks anybody, and so does, every other time, who has a topic without any ring neighbour: those
-    near are asked again and again, and know each other. -1 if there is nobody, or no view to be kept.
+    Every other time it is the turn of strangers: of one that can be helped to its first neighbour in some topic, or if
+    `me` has a topic without any of anybody. Those near are asked again and again, and know each other. Who knows nobody
+    near asks anybody too. -1 if there is nobody, or no view to be kept.
     """
     view, strangers = nodes.vicinity[me], nodes.cyclon[me]
     if len(view) == 0:
         return -1
-    k = oldest(view, random)
-    held = nodes.held[nodes.bounds[me, 0] : nodes.bounds[me, 1]]
-    if strangers[0] >= 0 and (k < 0 or (nodes.clock[me] % 2 == 0 and (held == 0).any())):
+    target, k = -1, oldest(view, random)
+    turn_of_strangers = nodes.clock[me] % 2 == 0 and not nodes.as_printed
+    if turn_of_strangers:
+        target = whom_to_help(nodes, me, scratch, random)
+    if target < 0 and strangers[0] >= 0 and (k < 0 or (turn_of_strangers and _is_lonely(nodes, me))):
         target = peer_in(strangers[below(filled(strangers), random)])
-    elif k >= 0:
+    if target < 0:
+        if k < 0:
+            return -1
         target = peer_in(view[k])
         remove(view, target)
-    else:
-        return -1
     name_nearest(nodes, me, target, scratch, random, out)
     return target
+
+
+@njit(cache=True)
+def _is_lonely(nodes: Nodes, me: int) -> Any:
+    """Whether a peer has a topic without any ring neighbour."""
+    return (nodes.held[nodes.bounds[me, 0] : nodes.bounds[me, 1]] == 0).any()
 
 
 @njit(cache=True)
@@ -81,10 +94,10 @@ def keep_nearest(nodes: Nodes, me: int, sender: int, letter: Int64, scratch: Scr
     """Let the view be the nearest of those it has, of those in the Cyclon view, of the sender and of those that it
     named.
 
-    Ring neighbours came by letters too, and were considered then.
+    Ring neighbours came by letters too, and were considered then; as printed, they are so again.
     """
     clock, view = nodes.clock[me], nodes.vicinity[me]
-    n = in_views(nodes, me, scratch)
+    n = known(nodes, me, sender, scratch, random) if nodes.as_printed else in_views(nodes, me, scratch)
     n = note(scratch.marks, scratch.found, n, MET | entry_of(sender, clock))
     for named in letter:
         if named < 0:
@@ -98,38 +111,58 @@ def keep_nearest(nodes: Nodes, me: int, sender: int, letter: Int64, scratch: Scr
 
 
 @njit(cache=True)
-def proximity(topics: Int32, wanted: Int32) -> Any:
-    """Return how near a peer with these topics is to one that wants some (by 1 + how many ring neighbours it holds
-    there).
+def tally(topics: Int32, first: int, end: int, weights: Int64) -> Any:
+    """Return how many topics of every level of priority a peer follows, side by side in one word.
+
+    Fields have room for the first 4,095 topics of a peer: more are not counted.
+    """
+    total = np.int64(0)
+    # Unsigned: Numba would ask of every index whether it counts from the end.
+    for pair in range(np.uint64(first), np.uint64(min(end, first + _FIELD))):
+        total += weights[np.uint32(topics[pair])]
+    return total
+
+
+@njit(cache=True)
+def proximity(total: int) -> Any:
+    """Return how near a peer with this tally is: by the highest priority among the topics it follows, how many of
+    these it follows, and how many in all.
 
     0 is not at all.
     """
-    shared, most_wanted, fewest = 0, 0, _LEVELS
-    for topic in topics:
-        held = wanted[topic]
-        if held > 0:
-            shared += 1
-            if held < fewest:
-                fewest, most_wanted = held, 0
-            most_wanted += held == fewest
-    return np.int64(_LEVELS - fewest) << 32 | min(most_wanted, _MOST_SHARED) << 16 | min(shared, _MOST_SHARED)
+    all_shared, most_wanted, level = 0, 0, 0
+    for k in range(_LEVELS - 1, -1, -1):
+        count = total >> _BITS * k & _FIELD
+        all_shared += count
+        if count > 0:
+            most_wanted, level = count, _LEVELS - k
+    return level << 32 | most_wanted << 16 | all_shared
+
+
+@njit(cache=True)
+def weigh(nodes: Nodes, target: int, weights: Int64) -> None:
+    """Let a topic of the target weigh 1 in the field of its priority, which counts quarters of a full ring view."""
+    full = nodes.rings.shape[1]
+    for pair in range(nodes.bounds[target, 0], nodes.bounds[target, 1]):
+        quarters = (4 * nodes.held[pair] + full - 1) // full
+        weights[nodes.topics[pair]] = np.int64(1) << _BITS * quarters
 
 
 @njit(cache=True)
 def _ranked(nodes: Nodes, target: int, n: int, most: int, scratch: Scratch, random: State) -> Any:
     """Of `n` peers that were found, let `scratch.order` say where those nearest to the target are; return how many."""
-    bounds, topics, wanted, keys, order = nodes.bounds, nodes.topics, scratch.wanted, scratch.keys, scratch.order
-    for pair in range(bounds[target, 0], bounds[target, 1]):
-        wanted[topics[pair]] = 1 + nodes.held[pair]
+    topics, bounds = nodes.topics, nodes.bounds
+    weights, keys, order, found = scratch.weights, scratch.keys, scratch.order, scratch.found
+    weigh(nodes, target, weights)
     best = 0
     for i in range(n):
-        peer = peer_in(scratch.found[i])
-        near = proximity(topics[bounds[peer, 0] : bounds[peer, 1]], wanted)
+        peer = peer_in(found[i])
+        near = proximity(tally(topics, bounds[peer, 0], bounds[peer, 1], weights))
         # Among equals chance decides, or all would name the same few.
         key = near << 16 | np.int64(next_word(random) >> np.uint64(48))
         best = _put(keys, order, i, key, best, most)
-    for pair in range(bounds[target, 0], bounds[target, 1]):
-        wanted[topics[pair]] = 0
+    for topic in topics_of(nodes, target):
+        weights[topic] = 0
     return best
 
 
