@@ -13,6 +13,7 @@ from tidegate.bench import (
     delivery,
     drift,
     index,
+    overlay,
     pipeline,
     provision,
     rank,
@@ -26,10 +27,12 @@ from tidegate.bench import (
 from tidegate.bench.report import Report, scale_named
 from tidegate.bench.stored import check_stored
 from tidegate.errors import ConfigError
+from tidegate.overlay.swarm.latency import check_latency
+from tidegate.overlay.swarm.sessions import check_sessions
 from tidegate.workload.follows import check_graph
 
 Run = Callable[..., Report]
-"""Called with a scale, a seed, and a file of posts or None; and with `plans` or a `graph` if it takes them."""
+"""Called with a scale, a seed, and a file of posts or None; and with `plans`, or files by name, if it takes them."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Bench:
     """Modules of the extra `bench` that it imports."""
     takes_plans: bool = False
     takes_graph: bool = False
+    takes_churn: bool = False
+    """And latencies."""
 
 
 BENCHES = {
@@ -58,6 +63,7 @@ BENCHES = {
     "workload": Bench(workload.run, workload.plot, shows_progress=True),
     "satisfaction": Bench(satisfaction.run, satisfaction.plot),
     "provision": Bench(provision.run, provision.plot),
+    "overlay": Bench(overlay.run, overlay.plot, shows_progress=True, takes_graph=True, takes_churn=True),
     "delivery": Bench(delivery.run, shows_progress=True, needs=("pgserver",)),
 }
 _PICTURES = (".png", ".svg", ".pdf")
@@ -74,6 +80,8 @@ def run_bench(
     posts: Path | None = None,
     plans: tuple[str, ...] = (),
     graph: Path | None = None,
+    churn: Path | None = None,
+    latency: Path | None = None,
 ) -> Report:
     """Run the benchmark called `name`, print its tables, and write what was asked for."""
     if name not in BENCHES:
@@ -83,23 +91,34 @@ def run_bench(
     _check_paths(name, bench, json_path, plot_path, posts)
     if plans and not bench.takes_plans:
         raise ConfigError(f"benchmark {name!r} does not choose between plans: leave --plan out")
-    if graph is not None:
-        if not bench.takes_graph:
-            raise ConfigError(f"benchmark {name!r} has no use for who follows whom: leave --graph out")
-        check_graph(graph)
+    _check_files(name, bench, graph, churn, latency)
     needed = (*bench.needs, *(("matplotlib",) if plot_path else ()))
     missing = [module for module in needed if find_spec(module) is None]
     if missing:
         raise ConfigError(f"benchmark {name!r} needs {', '.join(missing)}: pip install 'tidegate[bench]'")
     with nullcontext() if bench.shows_progress else Console(stderr=True).status(f"benchmark {name}, scale {scale}"):
-        given = ({"plans": plans} if plans else {}) | ({"graph": graph} if graph else {})
-        report = bench.run(size, seed, posts, **given)
+        given = {"plans": plans, "graph": graph, "churn": churn, "latency": latency}
+        report = bench.run(size, seed, posts, **{what: value for what, value in given.items() if value})
     report.show(console)
     if json_path is not None:
         report.write_json(json_path)
     if plot_path is not None and bench.plot is not None:
         bench.plot(report, plot_path)
     return report
+
+
+def _check_files(name: str, bench: Bench, graph: Path | None, churn: Path | None, latency: Path | None) -> None:
+    """Refuse files that it has no use for, or could not read."""
+    if graph is not None:
+        if not bench.takes_graph:
+            raise ConfigError(f"benchmark {name!r} has no use for who follows whom: leave --graph out")
+        check_graph(graph)
+    if not bench.takes_churn and (churn is not None or latency is not None):
+        raise ConfigError(f"benchmark {name!r} has no peers that come and go: leave --churn and --latency out")
+    if churn is not None:
+        check_sessions(churn)
+    if latency is not None:
+        check_latency(latency)
 
 
 def _check_paths(name: str, bench: Bench, json_path: Path | None, plot_path: Path | None, posts: Path | None) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from tidegate.cli import capacities, jobs
+from tidegate.cli import overlay as overlay_commands
 from tidegate.cli import rules as rule_commands
 from tidegate.cli import subscriptions as subscription_commands
 from tidegate.cli import workload as workload_commands
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.add_typer(subscription_commands.app, name="subscriptions")
 app.add_typer(rule_commands.app, name="rules")
 app.add_typer(workload_commands.app, name="workload")
+app.add_typer(overlay_commands.app, name="overlay")
 
 _KEEP_DAYS = typer.Option(min=0, help="Forget so many days later what came into inboxes; 0: never.")
 
@@ -94,7 +96,7 @@ def bench(
         str,
         typer.Argument(
             help="One of text, index, pipeline, route, drift, shed, spatial, adjust, rank, delivery, workload, "
-            "satisfaction and provision."
+            "satisfaction, provision and overlay."
         ),
     ],
     scale: Annotated[str, typer.Option(help="small (within a minute), paper or max.")] = "small",
@@ -109,7 +111,14 @@ def bench(
         str | None, typer.Option(help="Kinds of plans to run on Spark (pipeline), as in: hash,salb,headtail.")
     ] = None,
     graph: Annotated[
-        Path | None, typer.Option(help="A real follow graph (rank; Parquet: src follows dst), thinned and run besides.")
+        Path | None,
+        typer.Option(help="A real follow graph (rank, overlay; Parquet: src follows dst), thinned and run besides."),
+    ] = None,
+    churn: Annotated[
+        Path | None, typer.Option(help="A trace of sessions (overlay; Parquet: node, start_s, end_s), tiled.")
+    ] = None,
+    latency: Annotated[
+        Path | None, typer.Option(help="Round trips between places (overlay; Parquet: src, dst, rtt_ms).")
     ] = None,
 ) -> None:
     """Run a benchmark: the papers' figures beside ours, answers checked while they are timed."""
@@ -118,7 +127,19 @@ def bench(
     # Tables have many columns: only a terminal is a reason to squeeze them.
     console = Console(width=None if sys.stdout.isatty() else 160)
     plans = () if plan is None else tuple(kind.strip() for kind in plan.split(","))
-    run_bench(console, name, scale, seed, json_path=json, plot_path=plot, posts=posts, plans=plans, graph=graph)
+    run_bench(
+        console,
+        name,
+        scale,
+        seed,
+        json_path=json,
+        plot_path=plot,
+        posts=posts,
+        plans=plans,
+        graph=graph,
+        churn=churn,
+        latency=latency,
+    )
 
 
 app.command()(jobs.run)

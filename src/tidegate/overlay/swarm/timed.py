@@ -34,7 +34,7 @@ class Pace:
     hurry_s: float = 60.0
     """Who has just come gossips more often for so long: it knows next to nobody, and nobody knows it."""
     hurried_s: float = 1.0
-    """That often."""
+    """That often; longer than an answer takes, or those that answer are taken to be silent."""
     wary: bool = True
     """Who has found somebody silent hurries, too, until nobody is: if one has gone others may have."""
 

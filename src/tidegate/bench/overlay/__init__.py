@@ -1,0 +1,87 @@
+"""Benchmark `overlay`: PolderCast beside Scribe (Figures 3.4 to 3.11 and Table 3.1 of the thesis).
+
+How soon rings are complete, how far and how often events go, what keeping the overlay takes, and who misses events
+while peers come and go; and what a fan-out that adapts saves.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.progress import Progress
+
+from tidegate.bench.overlay.adaptive import report_adaptive
+from tidegate.bench.overlay.churned import report_churn
+from tidegate.bench.overlay.comparison import Found, report_table, summarise
+from tidegate.bench.overlay.convergence import report_by_size, report_convergence, report_degrees
+from tidegate.bench.overlay.plots import plot
+from tidegate.bench.overlay.scene import graphs_of, settled_forest
+from tidegate.bench.overlay.sizes import SIZES, Sizes
+from tidegate.bench.overlay.spread import report_events, report_neighbours
+from tidegate.bench.overlay.upkeep import report_upkeep
+from tidegate.bench.parts import run_parts
+from tidegate.bench.report import Report, Scale
+from tidegate.errors import ConfigError
+
+__all__ = ["plot", "run"]
+_PARTS = 6
+
+
+def run(
+    scale: Scale,
+    seed: int = 1,
+    posts: Path | None = None,
+    progress: Progress | None = None,
+    sizes: Sizes | None = None,
+    graph: Path | None = None,
+    churn: Path | None = None,
+    latency: Path | None = None,
+) -> Report:
+    """Run everything at `scale` (or of these `sizes`).
+
+    Graphs, churn and latencies are generated. A real `graph` (Parquet: `src` follows `dst`) is run besides; `churn`
+    (`node`, `start_s`, `end_s`), tiled to as many peers as there are, and `latency` (`src`, `dst`, `rtt_ms`) instead.
+    """
+    if posts is not None:
+        raise ConfigError(f"benchmark 'overlay' takes no posts, and {posts.name} was given: leave --posts out")
+    sizes = sizes or SIZES[scale]
+    files = {"graph_file": graph, "churn_file": churn, "latency_file": latency}
+    names = {name: path.name if path else None for name, path in files.items()}
+    report = Report("overlay", scale, {"seed": seed, **names, **asdict(sizes)})
+    run_parts(_parts(report, sizes, seed, graph, churn, latency), "follow graphs", _PARTS, progress)
+    return report
+
+
+def _parts(
+    report: Report, sizes: Sizes, seed: int, graph: Path | None, churn: Path | None, latency: Path | None
+) -> Iterator[str]:
+    """Do one part after the other; yield the name of the next before it begins."""
+    graphs = graphs_of(sizes, seed, graph)
+    report_degrees(report, graphs)
+    yield "rings become complete"
+    swarms = report_convergence(report, graphs, sizes, seed)
+    report_by_size(report, graphs, swarms)
+    yield "events"
+    forest = settled_forest(graphs[0].topics, seed)
+    swarm = swarms[0].swarm
+    report_neighbours(report, graphs, swarms, forest)
+    events, scribe = report_events(report, swarm, forest, sizes)
+    yield "upkeep"
+    upkeep = report_upkeep(report, swarm, forest, sizes)
+    yield "churn"
+    churned = report_churn(report, sizes, seed, churn, latency)
+    yield "fan-outs"
+    report_adaptive(report, sizes, seed, churn, latency)
+    found = Found(
+        swarm,
+        forest,
+        events,
+        scribe,
+        [one.to_99 for one in swarms[:2]],
+        upkeep,
+        churned,
+        min(one.node_cycles_per_s for one in swarms),
+    )
+    report_table(report, found)
+    summarise(report, found)
+    yield "done"

@@ -1,0 +1,226 @@
+"""Figure 3.11: who misses events while peers come and go, a cycle being a minute.
+
+At the end of every cycle the overlay stands still, and one event is published for every topic, as in the thesis. A
+trace tells half hours at which everybody was asked, and not when each one came or went: both are run, as it tells it
+and spread over the time it cannot know.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+import numpy as np
+
+from tidegate.bench.overlay.sizes import Sizes
+from tidegate.bench.report import Report, Row
+from tidegate.csr import Csr, Int64
+from tidegate.overlay.scribe.dissemination import disseminated as carried
+from tidegate.overlay.scribe.forest import Forest
+from tidegate.overlay.swarm.churn import Churn
+from tidegate.overlay.swarm.dissemination import disseminated
+from tidegate.overlay.swarm.latency import Latency, drawn_latency, read_latency
+from tidegate.overlay.swarm.sessions import DAY_S, PING_S, Sessions, drawn_sessions, read_sessions
+from tidegate.overlay.swarm.swarm import Flags, Swarm
+from tidegate.overlay.swarm.timed import AS_PRINTED, WARM_UP_S, Pace, Timed
+from tidegate.workload.follows import friends
+from tidegate.workload.terms import Floats
+
+CYCLE_S: Final = 60.0
+_SHARP: Final = 0.1
+_AFTER: Final = 10
+_SHOWN: Final = 10
+"""Cycles that a row of the figure is about."""
+
+
+@dataclass(frozen=True)
+class Weather:
+    """Who comes and goes, how far peers are from each other, and what they follow."""
+
+    churn: Churn
+    cycles: int
+    topics: Csr
+    latency: Latency
+    settling: int
+    seed: int
+
+    @property
+    def sharp(self) -> Flags:
+        """By cycle, whether more than a tenth of the peers have gone in it, or in one of the ten before."""
+        return self.churn.sharp_drops(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
+
+    @property
+    def crowded(self) -> Flags:
+        """By cycle, whether so many have come."""
+        return self.churn.flash_crowds(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
+
+
+class Trial(Protocol):
+    """A system that goes through it, cycle by cycle."""
+
+    def cycle(self, number: int) -> float:
+        """Let a cycle pass; return who missed an event then, of those that should get one."""
+
+
+def weather_of(
+    sizes: Sizes, hours: float, seed: int, churn: Path | None, latency: Path | None, *, spread: bool, shift_s: float
+) -> Weather:
+    """Draw churn and latencies, or read them; `spread` is of a trace alone."""
+    peers, seconds = sizes.churned_peers, hours * 3600
+    if churn is None:
+        sessions = _stormy(drawn_sessions(peers, seconds, seed), seconds, seed)
+    else:
+        sessions = read_sessions(churn).tiled(peers, shift_s)
+        sessions = (sessions.spread(PING_S, seed) if spread else sessions).between(0.0, seconds)
+    return Weather(
+        Churn.of(sessions, seconds),
+        int(seconds // CYCLE_S),
+        friends(peers, sizes.facebook_follows, seed).followed,
+        drawn_latency(peers, seed) if latency is None else read_latency(latency, peers, seed),
+        sizes.settling,
+        seed,
+    )
+
+
+def _stormy(sessions: Sessions, seconds: float, seed: int) -> Sessions:
+    """Let a fifth of all come at once when a third of the time is over, and a fifth of those there go after two."""
+    return sessions.crowding(seconds / 3, 0.2, seed).leaving(2 * seconds / 3, 0.2, seed)
+
+
+class PolderCast:
+    """With clocks of their own and latencies, from rings that have settled."""
+
+    def __init__(self, weather: Weather, pace: Pace) -> None:
+        """Let those that are there at the beginning settle."""
+        swarm = Swarm(weather.topics, seed=weather.seed)
+        swarm.leave(np.flatnonzero(~weather.churn.first))
+        swarm.warm()
+        self.timed = Timed(swarm, weather.latency, pace)
+        self.begin = weather.settling * CYCLE_S
+        self.churn = weather.churn.later(self.begin)
+        self.timed.run(self.begin)
+
+    def cycle(self, number: int) -> float:
+        """Go on for a minute, and freeze."""
+        now = self.begin + (number + 1) * CYCLE_S
+        self.timed.run(now, self.churn)
+        spread = disseminated(self.timed.swarm, seed=number)
+        asked = self.timed.swarm.up & (spread.missed + spread.received > 0)
+        return missed_share(spread.missed, asked & (self.timed.world.came <= now - WARM_UP_S))
+
+
+class Scribe:
+    """In cycles; who goes in the first half of a minute goes before the heartbeats of that minute, others after."""
+
+    def __init__(self, weather: Weather) -> None:
+        """Let those that are there at the beginning build their trees."""
+        self.forest = Forest(weather.topics, seed=weather.seed)
+        self.forest.leave(np.flatnonzero(~weather.churn.first))
+        self.forest.warm()
+        self.forest.run(weather.settling)
+        self.churn = weather.churn
+        self.came = np.full(weather.topics.rows, -np.inf)
+
+    def cycle(self, number: int) -> float:
+        """Let peers come and go, and the others tend their trees once."""
+        begin, end = number * CYCLE_S, (number + 1) * CYCLE_S
+        times, who, comes = self.churn.between(begin, end)
+        early = times < begin + CYCLE_S / 2
+        # In the order of time, but that who comes comes before the heartbeats: it builds its trees at once.
+        self._change(times[early | comes], who[early | comes], comes[early | comes])
+        self.forest.run()
+        self._change(times[~early & ~comes], who[~early & ~comes], comes[~early & ~comes])
+        spread = carried(self.forest, seed=number)
+        asked = self.forest.up & (spread.due > 0) & (self.came <= end - WARM_UP_S)
+        return missed_share(spread.missed, asked)
+
+    def _change(self, times: Floats, who: Int64, comes: Flags) -> None:
+        for time, peer, here in zip(times.tolist(), who.tolist(), comes.tolist(), strict=True):
+            if here:
+                self.forest.join([peer])
+                self.came[peer] = time
+            else:
+                self.forest.leave([peer])
+
+
+def missed_share(missed: Int64, asked: Flags) -> float:
+    """Of those that were asked for, who missed at least one event."""
+    return float(np.count_nonzero(missed[asked]) / max(int(np.count_nonzero(asked)), 1))
+
+
+def report_churn(
+    report: Report, sizes: Sizes, seed: int, churn: Path | None, latency: Path | None
+) -> dict[str, dict[str, float]]:
+    """Run all systems through the same churn; return by system what was missed in which weather."""
+    found: dict[str, dict[str, float]] = {}
+    rows: list[Row] = []
+    kinds = {"as asked every half hour": False, "spread": True} if churn else {"drawn": True}
+    for kind, spread in kinds.items():
+        weather = weather_of(sizes, sizes.hours, seed, churn, latency, spread=spread, shift_s=7 * DAY_S)
+        trials: dict[str, Callable[[], Trial]] = {
+            "PolderCast": lambda weather=weather: PolderCast(weather, Pace()),  # type: ignore[misc]
+            "PolderCast, no hurry": lambda weather=weather: PolderCast(weather, AS_PRINTED),  # type: ignore[misc]
+            "Scribe": lambda weather=weather: Scribe(weather),  # type: ignore[misc]
+        }
+        course: dict[str, Floats] = {}
+        for name, start in trials.items():
+            trial = start()
+            course[name] = np.array([trial.cycle(number) for number in range(weather.cycles)])
+            found[f"{name}, {kind}"] = _by_weather(weather, course[name])
+        rows += _rows(kind, weather, course)
+    report.section(
+        "Figure 3.11: who missed an event, minute by minute",
+        rows,
+        "Thesis: PolderCast at most 0.01, 0.04 where the network shrinks sharply; Scribe about ten times as much.",
+    )
+    _summary(report, found)
+    return found
+
+
+def _by_weather(weather: Weather, missed: Floats) -> dict[str, float]:
+    sharp, crowded = weather.sharp, weather.crowded & ~weather.sharp
+    calm = ~sharp & ~crowded
+    most = {name: float(missed[where].max(initial=0.0)) for name, where in _places(calm, crowded, sharp)}
+    return {**most, "mean": float(missed.mean()), "calm, mean": float(missed[calm].mean()) if calm.any() else 0.0}
+
+
+def _places(calm: Flags, crowded: Flags, sharp: Flags) -> tuple[tuple[str, Flags], ...]:
+    return ("calm", calm), ("crowds", crowded), ("drops", sharp)
+
+
+def _rows(kind: str, weather: Weather, course: dict[str, Floats]) -> list[Row]:
+    sizes = weather.churn.sizes(np.arange(0.0, weather.cycles * CYCLE_S, CYCLE_S))
+    rows: list[Row] = []
+    for first in range(0, weather.cycles, _SHOWN):
+        cycles = slice(first, first + _SHOWN)
+        _, _, comes = weather.churn.between(first * CYCLE_S, (first + _SHOWN) * CYCLE_S)
+        rows.append(
+            {
+                "times": kind,
+                "hour": first / 60,
+                "peers": int(sizes[first]),
+                "come": int(comes.sum()),
+                "go": int((~comes).sum()),
+                **{f"{name}, most": float(missed[cycles].max()) for name, missed in course.items()},
+            }
+        )
+    return rows
+
+
+def _summary(report: Report, found: dict[str, dict[str, float]]) -> None:
+    report.section(
+        "Figure 3.11, in which weather",
+        [
+            {
+                "way": name,
+                "calm, mean": one["calm, mean"],
+                "calm, most": one["calm"],
+                "crowds, most": one["crowds"],
+                "drops, most": one["drops"],
+                "mean": one["mean"],
+            }
+            for name, one in found.items()
+        ],
+        "Drops and crowds: more than a tenth goes, or comes, within a minute; and the ten minutes after. Who came less "
+        "than ten seconds ago is left out.",
+    )

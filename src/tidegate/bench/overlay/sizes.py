@@ -1,0 +1,77 @@
+"""How large a run is."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tidegate.bench.report import Scale
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of all experiments."""
+
+    peers: int
+    facebook_follows: int
+    twitter_follows: int
+    """Topics that a peer follows, in the mean."""
+    cycles: int
+    """For rings to become complete, at most."""
+    slow_cycles: int
+    """The same without Vicinity."""
+    fan_outs: tuple[int, ...]
+    rounds: int
+    """Events of every topic from which hops and copies are averaged."""
+    kept: int
+    """Cycles in which the letters that keep the overlay are counted."""
+    churned_peers: int
+    hours: float
+    """Of churn, a minute being a cycle."""
+    adaptive_hours: float
+    settling: int
+    """Cycles before churn begins."""
+
+
+SIZES: Final[dict[Scale, Sizes]] = {
+    "small": Sizes(
+        peers=400,
+        facebook_follows=10,
+        twitter_follows=20,
+        cycles=60,
+        slow_cycles=150,
+        fan_outs=(2, 3, 5),
+        rounds=3,
+        kept=5,
+        churned_peers=400,
+        hours=1.5,
+        adaptive_hours=0.75,
+        settling=25,
+    ),
+    "paper": Sizes(
+        peers=10_000,
+        facebook_follows=18,
+        twitter_follows=30,
+        cycles=100,
+        slow_cycles=300,
+        fan_outs=(2, 3, 4, 5, 6, 8, 10),
+        rounds=10,
+        kept=10,
+        churned_peers=4_000,
+        hours=24.0,
+        adaptive_hours=6.0,
+        settling=40,
+    ),
+    "max": Sizes(
+        peers=30_000,
+        facebook_follows=18,
+        twitter_follows=30,
+        cycles=100,
+        slow_cycles=300,
+        fan_outs=(2, 3, 4, 5, 6, 8, 10),
+        rounds=10,
+        kept=10,
+        churned_peers=8_000,
+        hours=48.0,
+        adaptive_hours=6.0,
+        settling=40,
+    ),
+}

@@ -1,0 +1,154 @@
+"""Benchmark `overlay` reports what it promises."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+from tidegate.bench.overlay import plot, run
+from tidegate.bench.overlay.churned import missed_share
+from tidegate.bench.overlay.convergence import wrong_links
+from tidegate.bench.overlay.scene import classes
+from tidegate.bench.overlay.sizes import Sizes
+from tidegate.bench.overlay.spread import ring_degrees
+from tidegate.bench.registry import run_bench
+from tidegate.bench.report import Report, Row
+from tidegate.errors import ConfigError
+from tidegate.overlay.swarm.completeness import links_by_topic
+from tidegate.overlay.swarm.swarm import Swarm
+from tidegate.workload.follows import friends
+
+TINY = Sizes(
+    peers=100,
+    facebook_follows=6,
+    twitter_follows=8,
+    cycles=40,
+    slow_cycles=40,
+    fan_outs=(2, 3, 4),
+    rounds=2,
+    kept=2,
+    churned_peers=80,
+    hours=0.25,
+    adaptive_hours=0.1,
+    settling=12,
+)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """With files of everything."""
+    folder = tmp_path_factory.mktemp("real")
+    generator = np.random.default_rng(1)
+    pairs = generator.zipf(1.4, (5_000, 2)) % 150
+    pq.write_table(pa.table({"src": pairs[:, 0], "dst": pairs[:, 1]}), folder / "graph.parquet")
+    begin = generator.integers(0, 900, 120)
+    sessions = {"node": np.arange(120) % 50, "start_s": begin, "end_s": begin + generator.integers(60, 900, 120)}
+    pq.write_table(pa.table(sessions), folder / "churn.parquet")
+    trips = {"src": [0, 0, 1], "dst": [0, 1, 0], "rtt_ms": [None, 80.0, 100.0]}
+    pq.write_table(pa.table(trips), folder / "latency.parquet")
+    return run(
+        "small",
+        seed=2,
+        progress=Progress(disable=True),
+        sizes=TINY,
+        **{name: folder / f"{name}.parquet" for name in ("graph", "churn", "latency")},
+    )
+
+
+def rows_of(report: Report, title: str) -> list[Row]:
+    return next(section.rows for section in report.sections if section.title.startswith(title))
+
+
+def test_every_figure_is_reported_and_drawn(report: Report, tmp_path: Path) -> None:
+    titles = [section.title.split(":")[0] for section in report.sections]
+    assert titles == [
+        "Figure 3.4",
+        "Figure 3.5",
+        "Figure 3.5, cycles until 99 % of rings are complete",
+        "Figure 3.6",
+        "Figure 3.7",
+        "Figures 3.8a and 3.8b",
+        "Figure 3.8c",
+        "Figure 3.8d",
+        "Figure 3.9",
+        "Figure 3.10",
+        "Figure 3.11",
+        "Figure 3.11, in which weather",
+        "Adaptive fan-out",
+        "Table 3.1",
+        "What has to hold",
+    ]
+    assert set(report.summary) == {
+        "cycles_to_99pct",
+        "hit_ratio_static",
+        "miss_ratio_churn",
+        "hops_ratio_scribe",
+        "node_cycles_per_s",
+    }
+    plot(report, tmp_path / "overlay.png")
+    assert (tmp_path / "overlay.png").stat().st_size > 20_000
+
+
+def test_complete_rings_reach_everybody_with_at_most_f_copies(report: Report) -> None:
+    assert report.summary["hit_ratio_static"] == 1.0
+    for row in rows_of(report, "Figures 3.8a"):
+        assert row["hit ratio"] == 1.0
+        if row["f"] is not None:
+            assert 1 <= row["duplication"] <= row["f"]
+
+
+def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
+    assert {row["times"] for row in rows_of(report, "Figure 3.11: who")} == {"as asked every half hour", "spread"}
+    systems = [row["way"].rpartition(", ")[0] for row in rows_of(report, "Figure 3.11, in")]
+    assert systems == 2 * ["PolderCast", "PolderCast, no hurry", "Scribe"]
+
+
+def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:
+    shares = [row["Scribe"] for row in rows_of(report, "Figure 3.10")]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0.5
+
+
+def test_wrong_links_are_those_that_completeness_counts() -> None:
+    swarm = Swarm(friends(80, 6, 4).followed, seed=4)
+    swarm.warm()
+    for _ in range(4):
+        swarm.run(2)
+        _, missing = links_by_topic(swarm)
+        assert np.bincount(swarm.topics.values, wrong_links(swarm)).tolist() == missing.tolist()
+
+
+def test_a_neighbour_in_several_rings_is_one() -> None:
+    swarm = Swarm(friends(80, 6, 4).followed, seed=4)
+    swarm.warm()
+    swarm.run(10)
+    half = swarm.settings.rings.view // 2
+    for peer, degree in enumerate(ring_degrees(swarm).tolist()):
+        rings = swarm.nodes.rings[swarm.topics.offsets[peer] : swarm.topics.offsets[peer + 1]]
+        assert degree == len({int(entry) & 0xFFFFFFFF for entry in rings[:, (0, half)].ravel() if entry >= 0})
+
+
+def test_classes_of_sizes_double() -> None:
+    found = {name: inside.tolist() for name, inside in classes(np.array([1, 2, 3, 9, 0]))}
+    assert found == {"1": [0], "2 to 3": [1, 2], "8 to 15": [3]}
+
+
+def test_a_peer_that_missed_several_events_is_one_that_missed_some() -> None:
+    assert missed_share(np.array([3, 0, 1, 0]), np.array([True, True, False, True])) == pytest.approx(1 / 3)
+
+
+def test_files_that_are_none_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
+    other = tmp_path / "other.parquet"
+    with pytest.raises(ConfigError, match="src"):
+        run_bench(Console(), "overlay", "small", 1, graph=other)
+    with pytest.raises(ConfigError, match="start_s"):
+        run_bench(Console(), "overlay", "small", 1, churn=other)
+    with pytest.raises(ConfigError, match="rtt_ms"):
+        run_bench(Console(), "overlay", "small", 1, latency=other)
+    with pytest.raises(ConfigError, match="leave --churn"):
+        run_bench(Console(), "text", "small", 1, churn=tmp_path / "other.parquet")
