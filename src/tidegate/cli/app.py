@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from tidegate.cli import capacities, jobs
+from tidegate.cli import overlay as overlay_commands
 from tidegate.cli import rules as rule_commands
 from tidegate.cli import subscriptions as subscription_commands
 from tidegate.cli import workload as workload_commands
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.add_typer(subscription_commands.app, name="subscriptions")
 app.add_typer(rule_commands.app, name="rules")
 app.add_typer(workload_commands.app, name="workload")
+app.add_typer(overlay_commands.app, name="overlay")
 
 _KEEP_DAYS = typer.Option(min=0, help="Forget so many days later what came into inboxes; 0: never.")
 

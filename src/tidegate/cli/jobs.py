@@ -25,6 +25,7 @@ from tidegate.cli.options import (
     StoreOption,
     TextOption,
     TriggerOption,
+    seconds,
 )
 from tidegate.cli.subscriptions import existing_store
 
@@ -109,7 +110,7 @@ def run(
     opened = existing_store(store)
     settings = Settings(
         checkpoint or usual_checkpoint(opened, posts, matches),
-        running.seconds(trigger),
+        seconds(trigger),
         once,
         Columns(id, text, author, lang, lat, lon),
         running.names(carry),
@@ -126,7 +127,7 @@ def run(
         settings,
         schema,
         wanted,
-        Schedule(train, None if relearn_every is None else running.seconds(relearn_every), relearn_decay),
+        Schedule(train, None if relearn_every is None else seconds(relearn_every), relearn_decay),
         None if wanted is None else running.cluster(wanted.matchers, per_host, host_memory),
         {"spark.master": master, **running.settings(conf or ())},
         metrics_port or None,
@@ -180,7 +181,7 @@ def rank(
     opened = existing_store(store)
     settings = Settings(
         checkpoint or usual_checkpoint(opened, posts, windows, ranked=True),
-        running.seconds(trigger),
+        seconds(trigger),
         once,
         Columns(id, text, author, lang, lat, lon),
         running.names(carry),

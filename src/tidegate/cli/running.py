@@ -1,6 +1,5 @@
 """`tidegate run`: the main job, and how it fares on one line."""
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from tidegate.cli.options import seconds
 from tidegate.cli.status import of_offloading, of_ranks
 from tidegate.errors import ConfigError
 from tidegate.route.costs import Cluster
@@ -19,7 +19,6 @@ from tidegate.spark.job import Job, run_job
 from tidegate.spark.metrics import Figures
 from tidegate.spark.offload import OffloadSettings
 
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 # Where nobody watches, a log is written, and that need not be longer than it is useful.
 _EVERY_S = 5.0
 
@@ -37,18 +36,6 @@ def run(console: Console, job: Job) -> None:
         f"the {'matches' if job.ranking is None else 'windows'} are in {escape(job.matches)}",
         soft_wrap=True,
     )
-
-
-def seconds(text: str) -> float:
-    """Read a time as a user writes it.
-
-    >>> seconds("500ms"), seconds("2 m"), seconds("1.5")
-    (0.5, 120.0, 1.5)
-    """
-    written = re.fullmatch(r"(\d+(?:\.\d+)?) *(ms|s|m|h)?", text.strip())
-    if written is None:
-        raise ConfigError(f"{text!r} is no time: write a number and one of {', '.join(_UNITS)}, as in 500ms")
-    return float(written[1]) * _UNITS[written[2] or "s"]
 
 
 def names(text: str | None) -> tuple[str, ...] | None:

@@ -79,7 +79,7 @@ class Directory:
         return self.own if number == ME else self._profiles[number]
 
     def renew_profile(self) -> None:
-        """Let the peer's own profile say what is so now: it is a new one, of a later version, if anything has changed."""
+        """Let the peer's own profile say what is so now; if that has changed, it is one of a later version."""
         order = np.argsort(self._digests)
         digests, held = self._digests[order], self.nodes.held[: len(order)][order]
         if not (_same(self.own.topics, digests) and _same(self.own.held, held)):
