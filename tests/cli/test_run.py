@@ -212,7 +212,13 @@ def test_status_counts_subscriptions_with_and_without_segments(folder: Path) -> 
     [
         (("--offload", "inbox"), "say by --live-capacity how many"),
         (("--live-capacity", "9"), "limits nothing yet: say by --offload"),
-        (("--offload", "overlay", "--live-capacity", "9"), "nothing can be offloaded to 'overlay'"),
+        (("--offload", "space", "--live-capacity", "9"), "nothing can be offloaded to 'space'"),
+        (("--offload", "overlay", "--live-capacity", "9"), "name a peer that is there by --overlay-join HOST:PORT"),
+        (("--offload", "inbox", "--live-capacity", "9", "--overlay-join", "127.0.0.1:9"), "write --offload overlay"),
+        (
+            ("--offload", "overlay", "--live-capacity", "9", "--overlay-join", "10.1.0.7:9"),
+            "beyond this machine needs a key",
+        ),
         (("--offload", "inbox", "--live-capacity", "9", "--offload-goal", "all"), "no goal is called 'all'"),
         (("--offload", "inbox", "--live-capacity", "9"), "only an inbox is told in real time"),
     ],

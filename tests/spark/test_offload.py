@@ -14,7 +14,7 @@ from tidegate.deliver.inbox import Inbox
 from tidegate.errors import ConfigError
 from tidegate.serve.tail import Tail
 from tidegate.spark.metrics import Metrics
-from tidegate.spark.offload import Offload, OffloadSettings
+from tidegate.spark.offload import InInbox, Offload, OffloadSettings
 from tidegate.spark.prometheus import Exposition
 from tidegate.spark.sinks import sink_at
 from tidegate.spark.sources.posts import read_posts
@@ -92,7 +92,7 @@ def test_chosen_topics_are_told_live_and_the_others_are_all_in_the_inbox(
     database.close()
 
 
-class Peers:
+class Others(InInbox):
     """Stands for another way to offload: takes what is about nasa."""
 
     def __init__(self) -> None:
@@ -105,8 +105,8 @@ class Peers:
 
 
 def test_who_takes_what_is_offloaded_leaves_the_rest_in_the_inbox_in_its_order() -> None:
-    peers = Peers()
-    offload = Offload(OffloadSettings("inbox", 1), peers)
+    others = Others()
+    offload = Offload(OffloadSettings("inbox", 1), others)
     rows = pa.table(
         {
             "subscriber": ["ana", "ana", "ana"],
@@ -124,14 +124,16 @@ def test_who_takes_what_is_offloaded_leaves_the_rest_in_the_inbox_in_its_order()
         ("1", False),
         ("1", False),
     ]
-    assert peers.taken == ["2"]
+    assert others.taken == ["2"]
     assert set(marked.column_names) == {"subscriber", "subscription", "id", "post", "topic", "offloaded"}
 
 
 def test_where_nothing_is_told_live_nothing_can_be_offloaded() -> None:
     with pytest.raises(ConfigError, match="only an inbox is told in real time"):
         sink_at("delta:matches", offload=Offload(SETTINGS))
-    with pytest.raises(ConfigError, match="nothing can be offloaded to 'overlay': choose one of inbox"):
+    with pytest.raises(ConfigError, match="nothing can be offloaded to 'space': choose one of inbox, overlay"):
+        OffloadSettings("space", 20)
+    with pytest.raises(ConfigError, match="name a peer that is there by --overlay-join"):
         OffloadSettings("overlay", 20)
     with pytest.raises(ConfigError, match="no goal is called 'all'"):
         OffloadSettings("inbox", 20, goal="all")

@@ -1,6 +1,7 @@
 """The commands that run on Spark: `run`, `rank` and `learn`."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,7 @@ from tidegate.cli.options import (
     StoreOption,
     TextOption,
     TriggerOption,
+    seconds,
 )
 from tidegate.cli.subscriptions import existing_store
 
@@ -62,7 +64,7 @@ def run(
     shed_by: Annotated[str, typer.Option(help="What promises: subscriptions, or consensus.")] = "subscriptions",
     offload: Annotated[
         str | None,
-        typer.Option(help="Under overload, tell chosen topics live and hand the others to: inbox, where they wait."),
+        typer.Option(help="Under overload, tell chosen topics live and hand the others to: inbox, or overlay: peers."),
     ] = None,
     live_capacity: Annotated[
         int | None, typer.Option(min=0, help="With --offload: how many notifications can be told live in a window.")
@@ -79,6 +81,21 @@ def run(
     offload_by: Annotated[
         str | None, typer.Option(help="The column of posts that says their topic, as in author; usual: topic.")
     ] = None,
+    overlay_join: Annotated[
+        list[str] | None, typer.Option(help="With --offload overlay: a peer that is there, HOST:PORT; any number.")
+    ] = None,
+    overlay_key_file: Annotated[
+        Path | None, typer.Option(help="The key that all peers share; beyond this machine there has to be one.")
+    ] = None,
+    overlay_listen: Annotated[
+        str, typer.Option(help="Where the job's own peer listens: HOST:PORT; port 0: any that is free.")
+    ] = "127.0.0.1:0",
+    overlay_advertise: Annotated[
+        str | None, typer.Option(help="Where other peers reach it, if that is not where it listens: HOST:PORT.")
+    ] = None,
+    overlay_only: Annotated[
+        bool, typer.Option("--overlay-only", help="What peers have taken does not wait in the inbox besides.")
+    ] = False,
     id: IdOption = "id",  # noqa: A002
     text: TextOption = "text",
     author: AuthorOption = None,
@@ -109,7 +126,7 @@ def run(
     opened = existing_store(store)
     settings = Settings(
         checkpoint or usual_checkpoint(opened, posts, matches),
-        running.seconds(trigger),
+        seconds(trigger),
         once,
         Columns(id, text, author, lang, lat, lon),
         running.names(carry),
@@ -126,12 +143,20 @@ def run(
         settings,
         schema,
         wanted,
-        Schedule(train, None if relearn_every is None else running.seconds(relearn_every), relearn_decay),
+        Schedule(train, None if relearn_every is None else seconds(relearn_every), relearn_decay),
         None if wanted is None else running.cluster(wanted.matchers, per_host, host_memory),
         {"spark.master": master, **running.settings(conf or ())},
         metrics_port or None,
         for_,
-        offload=running.offloading(offload, live_capacity, offload_window, satisfied_by, offload_goal, offload_by),
+        offload=running.offloading(
+            offload,
+            live_capacity,
+            offload_window,
+            satisfied_by,
+            offload_goal,
+            offload_by,
+            running.peers(overlay_join, overlay_key_file, overlay_listen, overlay_advertise, only=overlay_only),
+        ),
     )
     running.run(Console(), job)
 
@@ -180,7 +205,7 @@ def rank(
     opened = existing_store(store)
     settings = Settings(
         checkpoint or usual_checkpoint(opened, posts, windows, ranked=True),
-        running.seconds(trigger),
+        seconds(trigger),
         once,
         Columns(id, text, author, lang, lat, lon),
         running.names(carry),

@@ -1,7 +1,8 @@
 """Options that several commands have: each is written down once, and means the same everywhere."""
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -31,6 +32,20 @@ MetricsPortOption = Annotated[
 MasterOption = Annotated[str, typer.Option(help="Where Spark runs, as in: local[4], spark://HOST:PORT.")]
 ConfOption = Annotated[list[str] | None, typer.Option(help="A setting of Spark, name=value; any number.")]
 ForOption = Annotated[float | None, typer.Option("--for", min=0, help="Stop after so many seconds.")]
+
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """Read a time as a user writes it.
+
+    >>> seconds("500ms"), seconds("2 m"), seconds("1.5")
+    (0.5, 120.0, 1.5)
+    """
+    written = re.fullmatch(r"(\d+(?:\.\d+)?) *(ms|s|m|h)?", text.strip())
+    if written is None:
+        raise ConfigError(f"{text!r} is no time: write a number and one of {', '.join(_UNITS)}, as in 500ms")
+    return float(written[1]) * _UNITS[written[2] or "s"]
 
 
 def check_places(*paths: Path | None) -> None:

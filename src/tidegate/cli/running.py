@@ -1,25 +1,27 @@
 """`tidegate run`: the main job, and how it fares on one line."""
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
+from pathlib import Path
 from typing import get_args
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from tidegate.cli.options import seconds
 from tidegate.cli.status import of_offloading, of_ranks
+from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
 from tidegate.route.costs import Cluster
 from tidegate.route.shedding import By
 from tidegate.spark.job import Job, run_job
 from tidegate.spark.metrics import Figures
-from tidegate.spark.offload import OffloadSettings
+from tidegate.spark.offload import OVERLAY, OffloadSettings
+from tidegate.spark.peers import PeerSettings
 
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 # Where nobody watches, a log is written, and that need not be longer than it is useful.
 _EVERY_S = 5.0
 
@@ -37,18 +39,6 @@ def run(console: Console, job: Job) -> None:
         f"the {'matches' if job.ranking is None else 'windows'} are in {escape(job.matches)}",
         soft_wrap=True,
     )
-
-
-def seconds(text: str) -> float:
-    """Read a time as a user writes it.
-
-    >>> seconds("500ms"), seconds("2 m"), seconds("1.5")
-    (0.5, 120.0, 1.5)
-    """
-    written = re.fullmatch(r"(\d+(?:\.\d+)?) *(ms|s|m|h)?", text.strip())
-    if written is None:
-        raise ConfigError(f"{text!r} is no time: write a number and one of {', '.join(_UNITS)}, as in 500ms")
-    return float(written[1]) * _UNITS[written[2] or "s"]
 
 
 def names(text: str | None) -> tuple[str, ...] | None:
@@ -70,7 +60,13 @@ def shedding(text: str) -> By:
 
 
 def offloading(
-    to: str | None, capacity: int | None, window: str, satisfied_by: int, goal: str, by: str | None
+    to: str | None,
+    capacity: int | None,
+    window: str,
+    satisfied_by: int,
+    goal: str,
+    by: str | None,
+    peers: PeerSettings | None = None,
 ) -> OffloadSettings | None:
     """Read what is told in real time; None: everything."""
     if to is None and capacity is not None:
@@ -79,7 +75,27 @@ def offloading(
         return None
     if capacity is None:
         raise ConfigError("to offload, say by --live-capacity how many notifications can be told live in a window")
-    return OffloadSettings(to, capacity, seconds(window), satisfied_by, goal, by)
+    if peers is not None and to != OVERLAY:
+        raise ConfigError(f"peers are named, and what is offloaded goes to the {to}: write --offload {OVERLAY}")
+    return OffloadSettings(to, capacity, seconds(window), satisfied_by, goal, by, peers)
+
+
+def peers(
+    join: Sequence[str] | None, key_file: Path | None, listen: str, advertise: str | None, *, only: bool
+) -> PeerSettings | None:
+    """Read by whom a job joins the overlay; None: it does not. A key that is not there is refused now."""
+    if not join:
+        return None
+    what = "place of a peer"
+    read = PeerSettings(
+        tuple(Address.parse(one, what=what) for one in join),
+        key_file,
+        Address.parse(listen, what=what, least=0),
+        None if advertise is None else Address.parse(advertise, what=what, least=0),
+        only,
+    )
+    read.node()
+    return read
 
 
 def settings(pairs: Sequence[str]) -> dict[str, str]:

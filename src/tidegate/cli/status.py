@@ -76,10 +76,12 @@ def of_ranks(ranked: Mapping[str, int]) -> list[str]:
 
 
 def of_offloading(told: Mapping[str, int]) -> str:
-    """What is told in real time, and what waits in the inbox."""
+    """What is told in real time, and what waits in the inbox or goes to peers."""
+    peers = f" ({told['handed_over']:,} taken by peers)" if told.get("handed_over") else ""
     return (
-        f"{told['live']:,} told live, {told['later']:,} offloaded; of topics {told['served_topics']:,} are served, "
-        f"{told['offloaded_topics']:,} offloaded, after {told['windows']:,} windows"
+        f"{told['live']:,} told live, {told['later']:,} offloaded{peers}; "
+        f"of topics {told['served_topics']:,} are served, {told['offloaded_topics']:,} offloaded, "
+        f"after {told['windows']:,} windows"
     )
 
 

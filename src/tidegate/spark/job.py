@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -142,6 +142,7 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
         quiet_session(settings, log) as spark,
         start_background(job.store),
         _exposed(metrics, job.metrics_port, say),
+        nullcontext() if offload is None else closing(offload),
     ):
         spark.streams.addListener(_listener(job, metrics))
         try:

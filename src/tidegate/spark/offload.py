@@ -15,12 +15,20 @@ import pyarrow.compute as pc
 from tidegate.capacity.live_topics import LiveTopics
 from tidegate.capacity.offloading import Goal, Rule
 from tidegate.errors import ConfigError
+from tidegate.spark.peers import Peers, PeerSettings
 
 Report = Callable[[Mapping[str, int]], None]
 
 
 class Elsewhere(Protocol):
     """Takes what is not told in real time. Made with the settings of a job, by the driver."""
+
+    handed_over: int
+    """Rows that somebody else has taken since the start, whether or not they wait in the inbox as well."""
+
+    def open(self) -> None:
+        """Be ready, or refuse what cannot be; once or more, before the first batch or with it."""
+        ...
 
     def hand_over(self, rows: pa.Table, query: str, batch: int) -> pa.Table:
         """Take rows as the inbox takes them, each with its topic's name in `served_by`; return those for the inbox.
@@ -30,18 +38,30 @@ class Elsewhere(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """End, when the job does."""
+        ...
+
 
 class InInbox:
     """Lets all of them wait in the inbox."""
+
+    handed_over = 0
+
+    def open(self) -> None:
+        """There is nothing to be done."""
 
     def hand_over(self, rows: pa.Table, query: str, batch: int) -> pa.Table:
         """Return all rows."""
         return rows
 
+    def close(self) -> None:
+        """There is nothing to be done."""
+
 
 _POSITION: Final = "position"
-ELSEWHERE: Final[Mapping[str, Callable[[], Elsewhere]]] = {"inbox": InInbox}
-"""By name: who can take what is offloaded. The peer overlay is to be one."""
+INBOX, OVERLAY = TO = ("inbox", "overlay")
+"""Who can take what is offloaded."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +69,7 @@ class OffloadSettings:
     """When and where to a job offloads."""
 
     to: str
-    """One of `ELSEWHERE`."""
+    """One of `TO`."""
     capacity: int
     """Notifications that can be told in real time in a window."""
     window_s: float = 3600.0
@@ -58,13 +78,21 @@ class OffloadSettings:
     goal: str = Goal.SATISFACTION
     by: str | None = None
     """The column of posts that says their topic."""
+    peers: PeerSettings | None = None
+    """By whom the overlay is joined, if that takes what is offloaded."""
 
     def __post_init__(self) -> None:
         """Refuse what nobody can do."""
-        if self.to not in ELSEWHERE:
-            raise ConfigError(f"nothing can be offloaded to {self.to!r}: choose one of {', '.join(ELSEWHERE)}")
+        if self.to not in TO:
+            raise ConfigError(f"nothing can be offloaded to {self.to!r}: choose one of {', '.join(TO)}")
+        if self.to == OVERLAY and self.peers is None:
+            raise ConfigError("to offload to the overlay, name a peer that is there by --overlay-join HOST:PORT")
         if self.goal not in list(Goal):
             raise ConfigError(f"no goal is called {self.goal!r}: choose one of {', '.join(Goal)}")
+
+    def elsewhere(self) -> Elsewhere:
+        """Return who takes what is offloaded."""
+        return InInbox() if self.to == INBOX or self.peers is None else Peers(self.peers)
 
 
 class Offload:
@@ -74,7 +102,7 @@ class Offload:
         self, settings: OffloadSettings, elsewhere: Elsewhere | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Hand what is offloaded to `elsewhere`, unless the settings name who takes it."""
-        self.settings, self._elsewhere = settings, elsewhere or ELSEWHERE[settings.to]()
+        self.settings, self._elsewhere = settings, elsewhere or settings.elsewhere()
         self.report: Report | None = None
         """Is told what stands after every batch."""
         rule = Rule(settings.satisfied_by, settings.capacity, Goal(settings.goal))
@@ -84,6 +112,14 @@ class Offload:
         """Travel without statistics and without who is told."""
         return Offload, (self.settings,)
 
+    def open(self) -> None:
+        """Be ready to offload, or refuse what cannot be."""
+        self._elsewhere.open()
+
+    def close(self) -> None:
+        """End, when the job does."""
+        self._elsewhere.close()
+
     def marked(self, rows: pa.Table, query: str, batch: int) -> pa.Table:
         """Return the rows of a batch for the inbox, with a column `offloaded`."""
         named = rows.drop_columns("served_by") if "served_by" in rows.column_names else rows
@@ -92,7 +128,7 @@ class Offload:
         is_live = pa.array(self._topics.batch(seen))
         later = self._elsewhere.hand_over(named.filter(pc.invert(is_live)), query, batch)
         if self.report is not None:
-            self.report(asdict(self._topics.standing))
+            self.report({**asdict(self._topics.standing), "handed_over": self._elsewhere.handed_over})
         marked = pa.concat_tables([_marked(named.filter(is_live), offloaded=False), _marked(later, offloaded=True)])
         return marked.sort_by(_POSITION).drop_columns(["served_by", _POSITION])
 

@@ -35,6 +35,7 @@ _RANKED_GAUGES = {
 _OFFLOADING_COUNTERS = {
     "live": "Notifications that were told in real time",
     "later": "Notifications that were offloaded",
+    "handed_over": "Of those, notifications of posts that peers have taken",
     "windows": "Windows after which topics were chosen anew",
 }
 _OFFLOADING_GAUGES = {

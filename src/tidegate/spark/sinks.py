@@ -132,8 +132,10 @@ class InboxSink(Sink):
         return InboxSink, (self._address, self._key, self._offload)
 
     def check(self, spark: SparkSession) -> None:
-        """Refuse a database that cannot be opened."""
+        """Refuse a database that cannot be opened, and whom nothing can be offloaded to."""
         self._opened()
+        if self._offload is not None:
+            self._offload.open()
 
     def has(self, query: str, batch: int) -> bool:
         """Whether the inbox has taken the batch; wait for a database that is being started again."""

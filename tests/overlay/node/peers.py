@@ -14,7 +14,7 @@ PATIENCE_S = 60.0
 
 
 def settings(*join: Address, key: bytes | None = KEY, period_s: float = 0.05) -> NodeSettings:
-    return NodeSettings(join=join, key=key, period_s=period_s, patience_s=2.0)
+    return NodeSettings(join=join, key=key, period_s=period_s, patience_s=1.5, first_receipt_s=0.1)
 
 
 @asynccontextmanager

@@ -123,3 +123,18 @@ def test_topics_of_all_together_are_bounded_and_what_finds_no_room_is_counted(mo
     assert directory.crowded == 6
     assert [len(topics_of(directory, number)) for number in range(1, 11)] == [60] * 4 + [0] * 6
     assert topics_of(directory, ME) == {1, 2}
+
+
+def test_whoever_is_written_to_stays_in_its_rings_until_it_is_silent() -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    gossiping.answer(Letter(RINGS, profile(5, {10})))
+    opened = gossiping.open(RINGS)
+    assert opened is not None
+    assert opened[0].id == 5
+    assert gossiping.neighbours(10) == ([5], [5])
+    assert [one.id for one in gossiping.receivers(10, None, (), 2)] == [5]
+    assert gossiping.open(RINGS) is None
+    assert gossiping.neighbours(10) == ([], [])
+    assert not gossiping.awaits(RINGS)

@@ -79,11 +79,7 @@ class Directory:
         return self.own if number == ME else self._profiles[number]
 
     def renew_profile(self) -> None:
-        """Let the peer's own profile say what is so now: it is a new one, of a later version, if anything has changed.
-
-        To be done while no gossip is under way: whoever is written to is in no ring until the answer has come, and
-        everybody would be told of that.
-        """
+        """Let the peer's own profile say what is so now; if that has changed, it is one of a later version."""
         order = np.argsort(self._digests)
         digests, held = self._digests[order], self.nodes.held[: len(order)][order]
         if not (_same(self.own.topics, digests) and _same(self.own.held, held)):

@@ -13,7 +13,7 @@ from tidegate.overlay.node.messages import Letter
 from tidegate.overlay.node.profile import Profile
 from tidegate.overlay.poldercast.entries import MET, column_of, entry_of, filled, heard, peer_in
 from tidegate.overlay.poldercast.ringcast import BY_BOTH, pass_on
-from tidegate.overlay.poldercast.settings import CYCLON, MODULES, Settings
+from tidegate.overlay.poldercast.settings import CYCLON, Settings
 from tidegate.overlay.poldercast.state import letters
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
 from tidegate.workload.alias import State
@@ -32,17 +32,23 @@ class Gossiping:
         """Let a cycle go by; return the modules whose turn it is."""
         clock = self.directory.nodes.clock
         clock[ME] += 1
-        if not any(map(self.awaits, range(len(MODULES)))):
-            self.directory.renew_profile()
+        self.directory.renew_profile()
         return [module for module, part in enumerate(self._settings.parts) if clock[ME] % part.period == 0]
 
     def open(self, module: int) -> tuple[Profile, Letter] | None:
         """Return to whom a letter goes, and the letter, if anybody is known.
 
-        Whoever has not answered the last one is forgotten.
+        Whoever has not answered the last one is forgotten. Whoever is written to stays in its rings meanwhile: letters
+        take their time here, and events that come before the answer does are for it as well.
         """
         own, out = self.directory, self._outs[module]
-        target = open_gossip(own.nodes, ME, module, own.scratch, self._random, out)
+        nodes = own.nodes
+        if self.awaits(module):
+            forget(nodes, ME, nodes.asked[ME, module])
+            nodes.asked[ME, module] = -1
+        rings, held = nodes.rings.copy(), nodes.held[: len(nodes.rings)].copy()
+        target = open_gossip(nodes, ME, module, own.scratch, self._random, out)
+        nodes.rings[:], nodes.held[: len(held)] = rings, held
         return None if target < 0 else (own.profile(target), self._written(module, out))
 
     def awaits(self, module: int) -> bool:

@@ -169,6 +169,8 @@ class Node:
         names = {digest_of(name): name for name in delivers}
         if len(names) > MOST_TOPICS:
             raise ConfigError(f"{len(names):,} topics: a peer follows {MOST_TOPICS:,} at most")
+        if delivers == self._delivers:
+            return
         self._delivers, self._names = delivers, names
         if self._task is not None:
             self._follow()

@@ -108,6 +108,18 @@ def topic_bytes(name: str) -> bytes:
     return written
 
 
+def is_topic(name: str) -> bool:
+    """Whether a topic may be called so.
+
+    >>> is_topic("nasa"), is_topic("")
+    (True, False)
+    """
+    try:
+        return bool(topic_bytes(name))
+    except ConfigError:
+        return False
+
+
 def digest_of(name: str) -> int:
     """Return what stands for a topic in profiles.
 

@@ -1,0 +1,188 @@
+"""What `tidegate overlay node` does: lines in, events out, and how it fares, until it is told to end."""
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.markup import escape
+
+from tidegate.errors import ConfigError
+from tidegate.overlay.node.node import Node
+from tidegate.overlay.node.profile import topic_bytes
+from tidegate.overlay.node.settings import NodeSettings
+
+_EVERY_S: Final = 5.0
+_STATUS_S: Final = 1.0
+_FORMS: Final = 'write TOPIC, a tab and a text, or {"topic": …, "text": …}, {"subscribe": …}, {"unsubscribe": …}'
+
+
+@dataclass(frozen=True)
+class Peering:
+    """What the command was asked for."""
+
+    settings: NodeSettings
+    topics: tuple[str, ...] = ()
+    publish: str | None = None
+    within_s: float = 10.0
+    status_file: Path | None = None
+    once: bool = False
+    seconds: float | None = None
+
+
+def named_topics(text: str) -> tuple[str, ...]:
+    """Read names of topics: those in a file, if it is one, or else the text's own.
+
+    >>> named_topics("nasa, esa")
+    ('nasa', 'esa')
+    """
+    try:
+        is_file = Path(text).is_file()
+    except OSError:  # too long for a name
+        is_file = False
+    names = Path(text).read_text().splitlines() if is_file else text.split(",")
+    topics = tuple(name.strip() for name in names if name.strip())
+    for name in topics:
+        topic_bytes(name)
+    return topics
+
+
+def be_peer(asked: Peering) -> None:
+    """Be a peer until it ends, and say at the end what was done."""
+    console = Console(stderr=True, highlight=False)
+    if asked.publish is not None:
+        topic_bytes(asked.publish)
+    asyncio.run(_Peer(asked, console).run())
+
+
+class _Peer:
+    def __init__(self, asked: Peering, console: Console) -> None:
+        self._asked, self._console = asked, console
+        self._node = Node(asked.settings)
+        self._stop = asyncio.Event()
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for which in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(which, self._stop.set)
+        self._node.subscribe(*self._asked.topics)
+        async with self._node as node:
+            self._say(f"listening on {node.address}; others join by --join {node.address}")
+            reading = threading.Thread(target=self._read, args=(loop,), daemon=True)
+            reading.start()
+            tasks = [asyncio.create_task(one) for one in (self._tell(), self._report(), self._keep_status())]
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._asked.seconds):
+                    await self._stop.wait()
+            for task in tasks[1:]:
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._write_status()
+        self._say(f"left: {told(node.status())}")
+
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take the input line by line, each when the one before is done with: in a thread, since reading may wait."""
+        with suppress(RuntimeError, asyncio.CancelledError):  # the loop has ended: so has this
+            for line in sys.stdin:
+                asyncio.run_coroutine_threadsafe(self._do(line.rstrip("\n")), loop).result()
+            if self._asked.once:
+                loop.call_soon_threadsafe(self._stop.set)
+
+    async def _do(self, line: str) -> None:
+        if not line:
+            return
+        try:
+            match _understood(line, self._asked.publish):
+                case ("subscribe", topic):
+                    self._node.subscribe(topic)
+                case ("unsubscribe", topic):
+                    self._node.unsubscribe(topic)
+                case ("publish", topic, text):
+                    await self._publish(topic, text)
+        except ConfigError as error:
+            self._say(f"[bold red]not done:[/] {escape(str(error))}", is_markup=True)
+
+    async def _publish(self, topic: str, text: str) -> None:
+        if not await self._node.publish(topic, text, within_s=self._asked.within_s):
+            raise ConfigError(f"nobody was found who follows {topic!r}: somebody has to, or wait longer by --within")
+
+    async def _tell(self) -> None:
+        async for event in self._node.events():
+            sys.stdout.write(event.to_json() + "\n")
+            sys.stdout.flush()
+
+    async def _report(self) -> None:
+        """Say now and then how it fares, if that has changed."""
+        shown = ""
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            line = told(self._node.status())
+            if line != shown:
+                shown = line
+                self._say(line)
+
+    async def _keep_status(self) -> None:
+        while True:
+            self._write_status()
+            await asyncio.sleep(_STATUS_S)
+
+    def _write_status(self) -> None:
+        file = self._asked.status_file
+        if file is None:
+            return
+        try:
+            written = file.with_name(f".{file.name}.new")
+            written.write_text(json.dumps(self._node.status(), indent=2) + "\n")
+            written.replace(file)
+        except OSError as error:
+            logging.getLogger(__name__).warning("the status cannot be written: %s", error)
+
+    def _say(self, text: str, *, is_markup: bool = False) -> None:
+        self._console.print(text, markup=is_markup, soft_wrap=True)
+
+
+def told(status: dict[str, Any]) -> str:
+    """How a peer fares, on one line."""
+    closed = sum(neighbours > 0 for neighbours in status["topics"].values())
+    parts = [
+        f"{status['known']:,} peers known",
+        f"neighbours in {closed:,} of {len(status['topics']):,} rings",
+        f"{status['published']:,} published, {status['delivered']:,} delivered",
+    ]
+    refused = sum(status["refused"].values())
+    parts += [f"{refused:,} messages refused"] if refused else []
+    return " · ".join(parts)
+
+
+def _understood(line: str, usual: str | None) -> tuple[str, ...]:
+    """Read a line of the input; `ConfigError` says how one is written."""
+    if line.startswith("{"):
+        return _from_json(line)
+    topic, tab, text = line.partition("\t")
+    if tab:
+        return "publish", topic, text
+    if usual is None:
+        raise ConfigError(f"{line!r:.80} names no topic: {_FORMS}; or name one for all by --publish")
+    return "publish", usual, line
+
+
+def _from_json(line: str) -> tuple[str, ...]:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{line!r:.80} is no JSON ({error}): {_FORMS}") from error
+    match said:
+        case {"topic": str() as topic, "text": str() as text, **more} if not more:
+            return "publish", topic, text
+        case {"subscribe": str() as topic, **more} if not more:
+            return "subscribe", topic
+        case {"unsubscribe": str() as topic, **more} if not more:
+            return "unsubscribe", topic
+    raise ConfigError(f"{line!r:.80} means nothing here: {_FORMS}")
