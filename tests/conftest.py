@@ -15,7 +15,7 @@ settings.load_profile("fixed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest comes first: begun last, it would keep one worker busy for minutes and leave the other idle."""
+    """What takes longest comes first: begun last, it would keep one worker busy and leave the other idle."""
     items.sort(key=lambda item: item.path.parent.name != "survival")
 
 
