@@ -62,9 +62,11 @@ def _closed(drawn: Follows, n: int, seed: int, *, mutual: bool) -> tuple[Int64, 
 def _paired(users: int, one: Int64, other: Int64, *, mutual: bool) -> Int64:
     """Return pairs of different users as one number each."""
     low, high = (np.minimum(one, other), np.maximum(one, other)) if mutual else (one, other)
-    return (low * users + high)[low != high]
+    pairs: Int64 = (low * users + high)[low != high]
+    return pairs
 
 
 def _each_once(pairs: Int64) -> Int64:
     """Return pairs in the order of being drawn; the first of those that are alike counts."""
-    return pairs[np.sort(np.unique(pairs, return_index=True)[1])]
+    first: Int64 = np.unique(pairs, return_index=True)[1]
+    return pairs[np.sort(first)]
