@@ -38,14 +38,12 @@ def name_neighbours(nodes: Nodes, me: int, target: int, scratch: Scratch, random
     _walk_along(nodes, n, half, scratch)
     unwant(topics, scratch.wanted)
     scratch.keys[:n] = 2 * half
-    for at in range(len(topics)):
-        _rate(at, 0 if at < common else half, half, scratch)
-        if not nodes.as_printed:
-            pair, writer = nodes.bounds[target, 0] + places[at], me if at < common else -1
-            _rate_nearer(nodes, target, pair, writer, at, half, scratch)
-        scratch.counted[at] = 0
+    _rate(len(topics), common, half, scratch)
     if nodes.as_printed:
         _rate_alike(scratch.keys[:n], half)
+    else:
+        _rate_nearer(nodes, me, target, places, common, half, scratch)
+    scratch.counted[: len(topics)] = 0
     _name_rated(n, 2 * half, nodes.clock[me], scratch, random, out)
 
 
@@ -102,38 +100,43 @@ def _walk_along(nodes: Nodes, n: int, half: int, scratch: Scratch) -> None:
 
 
 @njit(cache=True)
-def _rate(at: int, least: int, half: int, scratch: Scratch) -> None:
+def _rate(many: int, common: int, half: int, scratch: Scratch) -> None:
     """Let `scratch.keys` have, by peer that was found, the best place it has in any ring: 0 is next.
 
-    Places in this ring count from `least` on.
+    Places in rings that are not common count as further by `half`.
     """
-    keys, along, counted = scratch.keys, scratch.along, scratch.counted[at]
-    first = at * 2 * half
-    for place in range(min(counted, half)):
-        one, other = along[first + place], along[first + half + (counted - 1 - place) % half]
-        keys[one] = min(keys[one], least + place)
-        keys[other] = min(keys[other], least + place)
+    keys, along, counted = scratch.keys, scratch.along, scratch.counted
+    for at in range(many):
+        first, least = at * 2 * half, 0 if at < common else half
+        for place in range(min(counted[at], half)):
+            one, other = along[first + place], along[first + half + (counted[at] - 1 - place) % half]
+            keys[one] = min(keys[one], least + place)
+            keys[other] = min(keys[other], least + place)
 
 
 @njit(cache=True)
-def _rate_nearer(nodes: Nodes, target: int, pair: int, me: int, at: int, half: int, scratch: Scratch) -> None:
+def _rate_nearer(nodes: Nodes, me: int, target: int, places: Int32, common: int, half: int, scratch: Scratch) -> None:
     """Let the keys of those that are nearer to the target than its next ones in a ring fall below 0, by one for each.
 
-    If `me` is in that ring (-1 if not), they have to be nearer than `me` too: whoever writes need not name itself.
+    In common rings they have to be nearer than `me` too: whoever writes need not name itself, nor anybody behind it.
     """
-    counted = scratch.counted[at]
-    if counted == 0 or pair >= len(nodes.gaps):
-        return
-    ids, home, keys = nodes.ids, nodes.ids[target], scratch.keys
-    first = at * 2 * half
-    one, other = scratch.along[first], scratch.along[first + half + (counted - 1) % half]
-    after, before = nodes.gaps[pair, 0], nodes.gaps[pair, 1]
-    if me >= 0:
-        after, before = min(after, np.float32(ids[me] - home)), min(before, np.float32(home - ids[me]))
-    if np.float32(ids[peer_in(scratch.found[one])] - home) < after:
-        keys[one] = max(min(keys[one], 0) - 1, -_MOST_RINGS)
-    if np.float32(home - ids[peer_in(scratch.found[other])]) < before:
-        keys[other] = max(min(keys[other], 0) - 1, -_MOST_RINGS)
+    ids, gaps, keys, found = nodes.ids, nodes.gaps, scratch.keys, scratch.found
+    along, counted = scratch.along, scratch.counted
+    home, begin = ids[target], nodes.bounds[target, 0]
+    ahead, behind = np.float32(ids[me] - home), np.float32(home - ids[me])
+    for at in range(len(places)):
+        pair = begin + places[at]
+        if counted[at] == 0 or pair >= len(gaps):
+            continue
+        first = at * 2 * half
+        one, other = along[first], along[first + half + (counted[at] - 1) % half]
+        after, before = gaps[pair, 0], gaps[pair, 1]
+        if at < common:
+            after, before = min(after, ahead), min(before, behind)
+        if np.float32(ids[peer_in(found[one])] - home) < after:
+            keys[one] = max(min(keys[one], 0) - 1, -_MOST_RINGS)
+        if np.float32(home - ids[peer_in(found[other])]) < before:
+            keys[other] = max(min(keys[other], 0) - 1, -_MOST_RINGS)
 
 
 @njit(cache=True)

@@ -10,10 +10,10 @@ import numpy as np
 
 from tidegate.csr import Int64
 from tidegate.kernels import njit
-from tidegate.overlay.poldercast.entries import MET, below, entry_of, heard, peer_in, remove, turned
+from tidegate.overlay.poldercast.entries import MET, below, entry_of, heard, in_views, note, peer_in, remove, turned
 from tidegate.overlay.poldercast.interests import shared, topics_of, unwant, want
 from tidegate.overlay.poldercast.ring_letters import name_neighbours
-from tidegate.overlay.poldercast.state import Ids, Nodes, Scratch
+from tidegate.overlay.poldercast.state import Ids, Nodes, Scratch, Ways
 from tidegate.workload.alias import State
 
 _AROUND: Final = np.uint64((1 << 64) - 1)
@@ -40,15 +40,15 @@ def take_neighbours(nodes: Nodes, me: int, sender: int, letter: Int64, scratch: 
 
     Letters of all modules are read like this: whom Vicinity or Cyclon has no room for may be the next in some ring.
     """
-    clock = nodes.clock[me]
-    _begin_offers(nodes, me, scratch)
-    _offer(nodes, me, MET | entry_of(sender, clock), scratch)
+    marks, found, clock = scratch.marks, scratch.found, nodes.clock[me]
+    marks[-1] += 1
+    n = note(marks, found, 0, MET | entry_of(sender, clock))
     for named in letter:
         if named < 0:
             break
         if peer_in(named) != me:
-            _offer(nodes, me, turned(named, clock), scratch)
-    unwant(topics_of(nodes, me), scratch.wanted)
+            n = note(marks, found, n, turned(named, clock))
+    _take(nodes, me, n, scratch)
 
 
 @njit(cache=True)
@@ -57,33 +57,23 @@ def _take_views(nodes: Nodes, me: int, scratch: Scratch) -> None:
 
     Rings itself never heard of them: it goes by when it last did, or it would never write to those Vicinity writes to.
     """
-    _begin_offers(nodes, me, scratch)
-    for view in (nodes.cyclon[me], nodes.vicinity[me]):
-        for entry in view:
-            if entry < 0:
-                break
-            _offer(nodes, me, entry_of(peer_in(entry), 0), scratch)
-    unwant(topics_of(nodes, me), scratch.wanted)
-
-
-@njit(cache=True)
-def _begin_offers(nodes: Nodes, me: int, scratch: Scratch) -> None:
-    """Want the topics of `me`, and measure its ring views."""
-    mine = topics_of(nodes, me)
-    want(mine, scratch.wanted)
-    for k in range(len(mine)):
-        _measure(nodes.ids, nodes.ids[me], nodes.rings, nodes.bounds[me, 0] + k, scratch.reach[k])
+    n = in_views(nodes, me, scratch)
+    for i in range(n):
+        scratch.found[i] = entry_of(peer_in(scratch.found[i]), 0)
+    _take(nodes, me, n, scratch)
 
 
 @njit(cache=True)
 def leave_rings(nodes: Nodes, me: int, peer: int) -> None:
     """Take a peer out of all rings of `me`."""
-    half = nodes.rings.shape[1] // 2
+    rings, half = nodes.rings, nodes.rings.shape[1] // 2
     for pair in range(nodes.bounds[me, 0], nodes.bounds[me, 1]):
-        fewer = remove(nodes.rings[pair, :half], peer) + remove(nodes.rings[pair, half:], peer)
-        if fewer > 0:
-            nodes.held[pair] -= fewer
-            _say_gaps(nodes, nodes.ids[me], pair)
+        is_there = False
+        for k in range(2 * half):
+            is_there |= rings[pair, k] >= 0 and peer_in(rings[pair, k]) == peer
+        if is_there:
+            nodes.held[pair] -= remove(rings[pair, :half], peer) + remove(rings[pair, half:], peer)
+            _say_gaps(nodes.ids, nodes.ids[me], rings, nodes.gaps, pair)
 
 
 @njit(cache=True)
@@ -129,37 +119,44 @@ def _put(
 
 
 @njit(cache=True)
-def _offer(nodes: Nodes, me: int, entry: int, scratch: Scratch) -> None:
-    """Place a peer in the rings of the topics it shares with `me`, which are wanted."""
-    ids, bounds, rings, hits, reach = nodes.ids, nodes.bounds, nodes.rings, scratch.hits, scratch.reach
-    peer, first, home = peer_in(entry), bounds[me, 0], ids[me]
-    way = ids[peer] - home
-    for k in range(shared(nodes.topics, bounds[peer, 0], bounds[peer, 1], scratch.wanted, hits)):
-        at = hits[k]
-        # Most that are named are further than all whom one has: this is where most of a step's work ends.
-        if way <= reach[at, 0] or -way <= reach[at, 1]:
-            row = first + at
-            nodes.held[row] += place(ids, home, rings, row, entry)
-            _measure(ids, home, rings, row, reach[at])
-            _say_gaps(nodes, home, row)
+def _take(nodes: Nodes, me: int, n: int, scratch: Scratch) -> None:
+    """Place the `n` peers that were found in the rings of the topics that they share with `me`."""
+    ids, bounds, topics, rings = nodes.ids, nodes.bounds, nodes.topics, nodes.rings
+    wanted, hits, reach = scratch.wanted, scratch.hits, scratch.reach
+    home, first = ids[me], bounds[me, 0]
+    mine = topics_of(nodes, me)
+    want(mine, wanted)
+    for at in range(len(mine)):
+        _measure(ids, home, rings, first + at, reach, at)
+    for i in range(n):
+        entry = scratch.found[i]
+        peer = peer_in(entry)
+        way = ids[peer] - home
+        for k in range(shared(topics, bounds[peer, 0], bounds[peer, 1], wanted, hits)):
+            at = hits[k]
+            # Most that are named are further than all whom one has: this is where most of a step's work ends.
+            if way <= reach[at, 0] or -way <= reach[at, 1]:
+                nodes.held[first + at] += place(ids, home, rings, first + at, entry)
+                _measure(ids, home, rings, first + at, reach, at)
+                _say_gaps(ids, home, rings, nodes.gaps, first + at)
+    unwant(mine, wanted)
 
 
 @njit(cache=True)
-def _say_gaps(nodes: Nodes, home: Any, pair: int) -> None:
-    """Let the profile of whoever is at `home` say how far the next ones of a ring are."""
-    if pair < len(nodes.gaps):
-        after, before = nodes.rings[pair, 0], nodes.rings[pair, nodes.rings.shape[1] // 2]
-        nodes.gaps[pair, 0] = nodes.ids[peer_in(after)] - home if after >= 0 else np.inf
-        nodes.gaps[pair, 1] = home - nodes.ids[peer_in(before)] if before >= 0 else np.inf
-
-
-@njit(cache=True)
-def _measure(ids: Ids, home: Any, rings: Int64, row: int, reach: Ids) -> None:
+def _measure(ids: Ids, home: Any, rings: Int64, row: int, reach: Ids, at: int) -> None:
     """Let `reach` say how far the two sides of a ring view go; a side with room goes all around the circle."""
-    half = rings.shape[1] // 2
-    after, before = rings[row, half - 1], rings[row, 2 * half - 1]
-    reach[0] = ids[peer_in(after)] - home if after >= 0 else _AROUND
-    reach[1] = home - ids[peer_in(before)] if before >= 0 else _AROUND
+    after, before = rings[row, rings.shape[1] // 2 - 1], rings[row, rings.shape[1] - 1]
+    reach[at, 0] = ids[peer_in(after)] - home if after >= 0 else _AROUND
+    reach[at, 1] = home - ids[peer_in(before)] if before >= 0 else _AROUND
+
+
+@njit(cache=True)
+def _say_gaps(ids: Ids, home: Any, rings: Int64, gaps: Ways, pair: int) -> None:
+    """Let the profile of whoever is at `home` say how far the next ones of a ring are."""
+    if pair < len(gaps):
+        after, before = rings[pair, 0], rings[pair, rings.shape[1] // 2]
+        gaps[pair, 0] = ids[peer_in(after)] - home if after >= 0 else np.inf
+        gaps[pair, 1] = home - ids[peer_in(before)] if before >= 0 else np.inf
 
 
 @njit(cache=True)

@@ -10,6 +10,7 @@ from tidegate.csr import Int64
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.cyclon import answer_swap, close_swap, open_swap
 from tidegate.overlay.poldercast.entries import EMPTY, entry_of, peer_in, remove, turned
+from tidegate.overlay.poldercast.lent import lent
 from tidegate.overlay.poldercast.ring_letters import name_neighbours
 from tidegate.overlay.poldercast.rings import leave_rings, open_round, take_neighbours
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY
@@ -24,6 +25,7 @@ def open_gossip(nodes: Nodes, me: int, module: int, scratch: Scratch, random: St
 
     Whoever was asked before and has not answered is taken to be gone.
     """
+    nodes, scratch, random, out = lent(nodes), lent(scratch), lent(random), lent(out)
     if nodes.asked[me, module] >= 0:
         forget(nodes, me, nodes.asked[me, module])
     if module == CYCLON:
@@ -41,6 +43,7 @@ def answer_gossip(
     nodes: Nodes, me: int, module: int, sender: int, letter: Int64, scratch: Scratch, random: State, out: Int64
 ) -> None:
     """Take in the letter of a peer that has opened a gossip, and fill the one that is sent back."""
+    nodes, scratch, random, letter, out = lent(nodes), lent(scratch), lent(random), lent(letter), lent(out)
     leave_out_gone(nodes, me, letter)
     if module == CYCLON:
         answer_swap(nodes.cyclon[me], me, nodes.clock[me], nodes.sent[me], sender, letter, random, out)
@@ -57,6 +60,7 @@ def close_gossip(
     nodes: Nodes, me: int, module: int, sender: int, letter: Int64, scratch: Scratch, random: State
 ) -> Any:
     """Take in an answer, and return whether it was one: from nobody else than who was asked, and once."""
+    nodes, scratch, random, letter = lent(nodes), lent(scratch), lent(random), lent(letter)
     if sender < 0 or nodes.asked[me, module] != sender:
         return False
     nodes.asked[me, module] = -1

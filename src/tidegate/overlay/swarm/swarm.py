@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.entries import below, column_of, entry_of, filled
+from tidegate.overlay.poldercast.lent import lent
 from tidegate.overlay.poldercast.settings import Settings
 from tidegate.overlay.poldercast.state import Nodes, Scratch, letters, nodes_of, scratch_of
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
@@ -120,6 +121,7 @@ def _introduce(nodes: Nodes, peers: Int64, present: Int64, contacts: int, random
 def _run_cycle(
     nodes: Nodes, up: Flags, periods: Int32, requests: Letters, answers: Letters, scratch: Scratch, random: State
 ) -> None:
+    nodes, scratch, requests, answers, random = lent(nodes), lent(scratch), lent(requests), lent(answers), lent(random)
     turn = np.flatnonzero(up)
     for i in range(len(turn) - 1, 0, -1):
         k = below(i + 1, random)
