@@ -145,7 +145,9 @@ def _fill_row(nodes: Nodes, order: Int64, ids: Ids, at: int, level: int, low: in
     own = (low, high)
     prefix = ids[at] >> shift & ~np.uint64(15)
     for digit in range(BASE):
-        end = low + np.searchsorted(ids[low:high] >> shift, prefix | np.uint64(digit), side="right")
+        end = high
+        if digit < BASE - 1:
+            end = low + np.searchsorted(ids[low:high], (prefix | np.uint64(digit + 1)) << shift)
         if digit == digit_of(ids[at], level):
             own = (begin, end)
         elif end > begin:
