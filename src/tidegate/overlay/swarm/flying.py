@@ -9,8 +9,9 @@ from tidegate.csr import Csr, Int32, Int64
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.entries import below
 from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
+from tidegate.overlay.poldercast.settings import RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
-from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
+from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
 from tidegate.overlay.swarm.flights import (
     ANSWER,
     CHECK,
@@ -173,18 +174,12 @@ def missing(
 
 @njit(cache=True)
 def _is_time(nodes: Nodes, world: World, flight: Flight) -> Any:
-    """Return whether a peer has a turn: it is there, and has not had it; and at a look, if somebody has not answered.
-
-    In that case the one that was to come up next is none.
-    """
+    """Return whether a peer has a turn: it is there, and this is what comes up next; at a look, if somebody has not
+    answered."""
     me = flight.to
     if not world.up[me] or world.turns[me] != flight.number:
         return False
-    if flight.kind == CHECK:
-        if (nodes.asked[me] < 0).all():
-            return False
-        world.turns[me] += 1
-    return True
+    return flight.kind == TURN or (nodes.asked[me] >= 0).any()
 
 
 @njit(cache=True)
@@ -221,12 +216,14 @@ def _turn(
     me, now = flight.to, flight.when
     _tell_time(nodes, me, now)
     world.gossiped[me] += 1
+    # Whatever else was to come up is none.
+    world.turns[me] += 1
     silent = False
     for module in range(len(world.periods)):
         if world.gossiped[me] % world.periods[module] == 0:
             silent |= nodes.asked[me, module] >= 0
             letter = out[: world.lengths[module]]
-            target = open_gossip(nodes, me, module, scratch, random, letter)
+            target = _open(nodes, me, module, scratch, random, letter)
             if target >= 0:
                 posted.sent[me] += 1
                 _post(flights, world, REQUEST, target, me, module, letter, now)
@@ -235,6 +232,23 @@ def _turn(
     send(flights, now + world.pace[2 if hurries else 0], TURN, me, me, 0, world.turns[me])
     if not hurries and world.pace[3] > 0:
         send(flights, now + world.pace[2], CHECK, me, me, 0, world.turns[me])
+
+
+@njit(cache=True)
+def _open(nodes: Nodes, me: int, module: int, scratch: Scratch, random: State, out: Int64) -> Any:
+    """Open a gossip; whoever is written to stays in its rings meanwhile: events that come before its answer are for it
+    as well."""
+    if nodes.asked[me, module] >= 0:
+        forget(nodes, me, nodes.asked[me, module])
+        nodes.asked[me, module] = -1
+    first, end = nodes.bounds[me, 0], nodes.bounds[me, 1]
+    rings, held, gaps = nodes.rings[first:end].copy(), nodes.held[first:end].copy(), nodes.gaps[first:end].copy()
+    target = open_gossip(nodes, me, module, scratch, random, out)
+    if module == RINGS:
+        nodes.rings[first:end] = rings
+        nodes.held[first:end] = held
+        nodes.gaps[first:end] = gaps
+    return target
 
 
 @njit(cache=True)
