@@ -13,6 +13,7 @@ import numpy as np
 from tidegate.errors import ConfigError
 from tidegate.overlay.poldercast.entries import heard
 from tidegate.overlay.poldercast.ringcast import LEAST_FAN_OUT
+from tidegate.overlay.swarm.flying import TICK_S
 from tidegate.overlay.swarm.swarm import Flags
 from tidegate.overlay.swarm.timed import Timed
 
@@ -56,6 +57,6 @@ class AdaptiveFanOut:
 
 def restless(timed: Timed, cycles: int) -> Flags:
     """By peer, whether it found somebody silent, or came, within its last few cycles; all it takes is its own row."""
-    nodes = timed.swarm.nodes
-    lately = (nodes.gone >= 0) & (heard(nodes.gone) >= (nodes.clock - cycles)[:, None])
+    nodes, ticks = timed.swarm.nodes, int(cycles * timed.pace.cycle_s / TICK_S)
+    lately = (nodes.gone >= 0) & (heard(nodes.gone) >= (nodes.clock - ticks)[:, None])
     return np.asarray(lately.any(axis=1) | (timed.world.came > timed.now - cycles * timed.pace.cycle_s))

@@ -9,8 +9,9 @@ from tidegate.csr import Int32, Int64
 from tidegate.kernels import njit
 from tidegate.workload.terms import Floats
 
-TURN, REQUEST, ANSWER, COPY = range(4)
-"""A peer's own cycle; a letter that opens a gossip, and one that answers; an event."""
+TURN, CHECK, REQUEST, ANSWER, COPY = range(5)
+"""A peer's own cycle; a look at whether all have answered; a letter that opens a gossip, and one that answers; an
+event."""
 _KIND, _TO, _SENDER, _ABOUT, _NUMBER = range(5)
 _FIRST_ROOM: Final = 1 << 12
 

@@ -9,9 +9,22 @@ from tidegate.csr import Csr, Int32, Int64
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.entries import below
 from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
+from tidegate.overlay.poldercast.settings import RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
-from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
-from tidegate.overlay.swarm.flights import ANSWER, COPY, REQUEST, TURN, Flight, Flights, arrive, due, room_for, send
+from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
+from tidegate.overlay.swarm.flights import (
+    ANSWER,
+    CHECK,
+    COPY,
+    REQUEST,
+    TURN,
+    Flight,
+    Flights,
+    arrive,
+    due,
+    room_for,
+    send,
+)
 from tidegate.overlay.swarm.latency import Latency
 from tidegate.overlay.swarm.swarm import Flags
 from tidegate.workload.alias import State
@@ -19,8 +32,12 @@ from tidegate.workload.terms import Floats
 
 _HOPS: Final = 20
 """A copy has the number of its event, and the hops that it has come, in so many bits."""
-_A_TURN: Final = 4
-"""What one turn sends at most: a letter for each module, and the next turn."""
+TICK_S: Final = 0.01
+"""What the clocks of peers count."""
+_NOON: Final = 1 << 28
+"""What they say at the beginning: nothing is older than that, and they have four months to go."""
+_A_TURN: Final = 5
+"""What one turn sends at most: a letter for each module, the next turn, and a look before that."""
 
 
 class World(NamedTuple):
@@ -35,13 +52,17 @@ class World(NamedTuple):
     """By peer, the number of its turn that comes up next: one of a life before is none."""
     came: Floats
     """By peer, when it last came."""
+    gossiped: Int64
+    """By peer, its turns so far."""
+    wary: Int64
+    """By peer, for how many more turns it hurries because somebody was silent."""
     latency: Latency
     periods: Int32
     lengths: Int64
     """By module, how many entries a letter has."""
     pace: Floats
-    """Seconds between turns; how long one hurries that has come; seconds between its turns then; and whether one
-    hurries that has found somebody silent, 1 or 0."""
+    """Seconds between turns; how long one hurries that has come; seconds between its turns then; and how many turns one
+    hurries that has found somebody silent."""
 
 
 class Spreading(NamedTuple):
@@ -93,8 +114,8 @@ def go_on(
         if not room_for(flights, most):
             return False
         flight = arrive(flights)
-        if flight.kind == TURN:
-            if world.up[flight.to] and world.turns[flight.to] == flight.number:
+        if flight.kind <= CHECK:
+            if _is_time(nodes, world, flight):
                 _turn(nodes, world, flights, posted, flight, scratch, random, out)
         elif not world.up[flight.to] or not _connected(world, flight.sender, flight.to):
             if flight.kind == COPY:
@@ -152,6 +173,16 @@ def missing(
 
 
 @njit(cache=True)
+def _is_time(nodes: Nodes, world: World, flight: Flight) -> Any:
+    """Return whether a peer has a turn: it is there, and this is what comes up next; at a look, if somebody has not
+    answered."""
+    me = flight.to
+    if not world.up[me] or world.turns[me] != flight.number:
+        return False
+    return flight.kind == TURN or (nodes.asked[me] >= 0).any()
+
+
+@njit(cache=True)
 def _connected(world: World, one: int, other: int) -> Any:
     return world.side[one] == world.side[other]
 
@@ -183,18 +214,51 @@ def _turn(
 ) -> None:
     """Let a peer gossip by every module whose turn it is, and come up again a cycle later."""
     me, now = flight.to, flight.when
-    nodes.clock[me] += 1
+    _tell_time(nodes, me, now)
+    world.gossiped[me] += 1
+    # Whatever else was to come up is none.
+    world.turns[me] += 1
     silent = False
     for module in range(len(world.periods)):
-        if nodes.clock[me] % world.periods[module] == 0:
+        if world.gossiped[me] % world.periods[module] == 0:
             silent |= nodes.asked[me, module] >= 0
             letter = out[: world.lengths[module]]
-            target = open_gossip(nodes, me, module, scratch, random, letter)
+            target = _open(nodes, me, module, scratch, random, letter)
             if target >= 0:
                 posted.sent[me] += 1
                 _post(flights, world, REQUEST, target, me, module, letter, now)
-    hurries = now < world.came[me] + world.pace[1] or (silent and world.pace[3] > 0)
-    send(flights, now + world.pace[2 if hurries else 0], TURN, me, me, 0, flight.number)
+    world.wary[me] = np.int64(world.pace[3]) if silent else max(world.wary[me] - 1, 0)
+    hurries = now < world.came[me] + world.pace[1] or world.wary[me] > 0
+    send(flights, now + world.pace[2 if hurries else 0], TURN, me, me, 0, world.turns[me])
+    if not hurries and world.pace[3] > 0:
+        send(flights, now + world.pace[2], CHECK, me, me, 0, world.turns[me])
+
+
+@njit(cache=True)
+def _open(nodes: Nodes, me: int, module: int, scratch: Scratch, random: State, out: Int64) -> Any:
+    """Open a gossip; whoever is written to stays in its rings meanwhile: events that come before its answer are for it
+    as well."""
+    if nodes.asked[me, module] >= 0:
+        forget(nodes, me, nodes.asked[me, module])
+        nodes.asked[me, module] = -1
+    first, end = nodes.bounds[me, 0], nodes.bounds[me, 1]
+    rings, held, gaps = nodes.rings[first:end].copy(), nodes.held[first:end].copy(), nodes.gaps[first:end].copy()
+    target = open_gossip(nodes, me, module, scratch, random, out)
+    if module == RINGS:
+        nodes.rings[first:end] = rings
+        nodes.held[first:end] = held
+        nodes.gaps[first:end] = gaps
+    return target
+
+
+@njit(cache=True)
+def _tell_time(nodes: Nodes, me: int, now: float) -> None:
+    """Let a peer's clock say how late it is.
+
+    Where some hurry, clocks that count turns would run at different speeds; and those that count cycles are too coarse:
+    news that goes from hand to hand within a cycle does not age, the youngest is believed, and the dead stay young.
+    """
+    nodes.clock[me] = _NOON + np.int64(now / TICK_S)
 
 
 @njit(cache=True)
@@ -210,6 +274,7 @@ def _read(
 ) -> None:
     """Let a peer take in a letter, and answer it if it opens a gossip."""
     me, sender, module = flight.to, flight.sender, flight.about
+    _tell_time(nodes, me, flight.when)
     posted.got[me] += 1
     letter = flights.letter[flight.slot, : world.lengths[module]]
     if flight.kind == ANSWER:

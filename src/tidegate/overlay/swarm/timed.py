@@ -35,8 +35,9 @@ class Pace:
     """Who has just come gossips more often for so long: it knows next to nobody, and nobody knows it."""
     hurried_s: float = 1.0
     """That often; longer than an answer takes, or those that answer are taken to be silent."""
-    wary: bool = True
-    """Who has found somebody silent hurries, too, until nobody is: if one has gone others may have."""
+    wary_turns: int = 5
+    """Who has found somebody silent hurries, too, until nobody was for so many turns: if one has gone others may have.
+    It finds out by looking after a hurried turn's time whether all have answered; with 0, in its next turn."""
 
     def __post_init__(self) -> None:
         """Refuse a time that does not pass."""
@@ -46,7 +47,7 @@ class Pace:
             )
 
 
-AS_PRINTED: Final = Pace(hurry_s=0.0, wary=False)
+AS_PRINTED: Final = Pace(hurry_s=0.0, wary_turns=0)
 """One gossip a minute, whatever happens."""
 
 
@@ -76,10 +77,12 @@ class Timed:
             reachable=np.stack((self.swarm.up, np.zeros(peers, np.bool_))),
             turns=np.zeros(peers, np.int64),
             came=np.full(peers, -np.inf),
+            gossiped=np.zeros(peers, np.int64),
+            wary=np.zeros(peers, np.int64),
             latency=self.latency or no_latency(peers),
             periods=np.array([part.period for part in parts], np.int32),
             lengths=np.array([part.letter for part in parts], np.int64),
-            pace=np.array([self.pace.cycle_s, self.pace.hurry_s, self.pace.hurried_s, self.pace.wary]),
+            pace=np.array([self.pace.cycle_s, self.pace.hurry_s, self.pace.hurried_s, self.pace.wary_turns]),
         )
 
     @cached_property
