@@ -138,3 +138,14 @@ def test_whoever_is_written_to_stays_in_its_rings_until_it_is_silent() -> None:
     assert gossiping.open(RINGS) is None
     assert gossiping.neighbours(10) == ([], [])
     assert not gossiping.awaits(RINGS)
+
+
+def test_who_follows_a_topic_no_longer_is_in_its_ring_no_longer() -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10, 20])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    gossiping.answer(Letter(RINGS, profile(5, {10, 20})))
+    gossiping.answer(Letter(CYCLON, profile(6, {10}), [(3, profile(5, {20}, version=2))]))
+    assert gossiping.neighbours(10) == ([6], [6])
+    assert gossiping.neighbours(20) == ([5], [5])
+    assert directory.nodes.held[:2].tolist() == [2, 2]

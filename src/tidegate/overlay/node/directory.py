@@ -15,7 +15,8 @@ from tidegate.deliver.ends import Address
 from tidegate.growth import with_room
 from tidegate.overlay.node.numbering import Numbering
 from tidegate.overlay.node.profile import Digests, Held, Profile
-from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.entries import peer_in, remove
+from tidegate.overlay.poldercast.ringcast import pair_of
 from tidegate.overlay.poldercast.settings import Settings
 from tidegate.overlay.poldercast.state import Nodes, Scratch, nodes_of, scratch_of
 
@@ -102,6 +103,8 @@ class Directory:
         self.nodes.ids[number] = profile.id
         self._profiles[number] = profile
         self._place(number, profile)
+        if known is not None:
+            self._leave_rings(number)
         return number
 
     def _most_peers(self) -> int:
@@ -143,6 +146,13 @@ class Directory:
         self.nodes.topics[begin : begin + count] = numbers
         self.nodes.held[begin : begin + count] = held
         self.nodes.bounds[number] = begin, begin + count
+
+    def _leave_rings(self, number: int) -> None:
+        """Take a peer out of the rings of topics that it has ceased to follow."""
+        rings, held, half = self.nodes.rings, self.nodes.held, self.nodes.rings.shape[1] // 2
+        for place in np.unique(np.nonzero((rings >= 0) & (peer_in(rings) == number))[0]).tolist():
+            if pair_of(self.nodes, number, self.nodes.topics[place]) < 0:
+                held[place] -= remove(rings[place, :half], number) + remove(rings[place, half:], number)
 
     def _numbered(self, profile: Profile) -> tuple[Int32, Held]:
         numbers = np.array([self._topics.of(digest) for digest in profile.topics.tolist()], np.int32)
