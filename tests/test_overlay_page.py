@@ -66,10 +66,11 @@ def test_three_peers_do_what_the_page_says(peers: list[Peer], tmp_path: Path) ->
 
 
 def test_the_program_of_the_page_runs() -> None:
-    (program,) = blocks("python", "In a program")
     names: dict[str, Any] = {}
-    exec(compile(program, str(PAGE), "exec"), names)
+    for program in blocks("python", "In a program"):
+        exec(compile(program, str(PAGE), "exec"), names)
     assert names["told"] == "Lift-off!"
+    assert names["longest"] == ["ignition", "and away"]
 
 
 def test_peers_beyond_this_machine_may_be_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ class Directory:
         if known is not None and (known == ME or self._profiles[known].version >= profile.version):
             return known
         if known is not None and not np.isin(self._profiles[known].topics, profile.topics).all():
-            # It may be in rings of topics that it follows no longer; in the others the step that reads on places it anew.
+            # It may be in rings of topics that it follows no more; the step that reads on places it in the others.
             leave_rings(self.nodes, ME, known)
         number = self._peers.of(profile.id)
         if number >= len(self.nodes.ids):
