@@ -3,9 +3,11 @@
 import asyncio
 import json
 import logging
+import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from tidegate.errors import ConfigError
+from tidegate.overlay.node.messages import LARGEST_EVENT
 from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.profile import topic_bytes
 from tidegate.overlay.node.settings import NodeSettings
@@ -47,6 +50,8 @@ def named_topics(text: str) -> tuple[str, ...]:
         is_file = Path(text).is_file()
     except OSError:  # too long for a name
         is_file = False
+    if not is_file and text.endswith(".txt"):
+        raise ConfigError(f"{text}: there is no such file of topics; names are separated by commas")
     names = Path(text).read_text().splitlines() if is_file else text.split(",")
     topics = tuple(name.strip() for name in names if name.strip())
     for name in topics:
@@ -90,8 +95,8 @@ class _Peer:
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take the input line by line, each when the one before is done with: in a thread, since reading may wait."""
         with suppress(RuntimeError, asyncio.CancelledError):  # the loop has ended: so has this
-            for line in sys.stdin:
-                asyncio.run_coroutine_threadsafe(self._do(line.rstrip("\n")), loop).result()
+            for line in _lines():
+                asyncio.run_coroutine_threadsafe(self._do(line), loop).result()
             if self._asked.once:
                 loop.call_soon_threadsafe(self._stop.set)
 
@@ -156,9 +161,24 @@ def told(status: dict[str, Any]) -> str:
         f"neighbours in {closed:,} of {len(status['topics']):,} rings",
         f"{status['published']:,} published, {status['delivered']:,} delivered",
     ]
-    refused = sum(status["refused"].values())
-    parts += [f"{refused:,} messages refused"] if refused else []
+    if status["refused"]:
+        parts.append("refused: " + ", ".join(f"{many:,} by {why}" for why, many in sorted(status["refused"].items())))
     return " · ".join(parts)
+
+
+def _lines() -> Iterator[str]:
+    """Lines of the input, without their ends; one that is too long for an event is cut in two.
+
+    By the descriptor: a thread that waits in `sys.stdin` has a lock that the end of a program needs.
+    """
+    rest = b""
+    while read := os.read(0, LARGEST_EVENT):
+        *lines, rest = (rest + read).split(b"\n")
+        if len(rest) > LARGEST_EVENT:
+            lines, rest = [*lines, rest], b""
+        yield from (line.decode(errors="replace") for line in lines)
+    if rest:
+        yield rest.decode(errors="replace")
 
 
 def _understood(line: str, usual: str | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from tidegate.overlay.node import directory as directories
 from tidegate.overlay.node.directory import ME, Directory
 from tidegate.overlay.node.gossiping import Gossiping
 from tidegate.overlay.node.messages import Letter
-from tidegate.overlay.node.profile import Profile
+from tidegate.overlay.node.profile import Profile, gaps_of, steps_of
 from tidegate.overlay.poldercast.entries import entry_of
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY, Gossip, Settings
 from tidegate.workload.alias import random_state
@@ -21,7 +21,8 @@ SMALL = Settings(Gossip(4, 3), Gossip(4, 3), Gossip(4, 3))
 
 def profile(peer: int, topics: set[int], version: int = 1, held: int = 0) -> Profile:
     rising = np.array(sorted(topics), np.uint64)
-    return Profile.of(peer, version, HERE, rising, np.full(len(rising), held, np.int8))
+    gaps = np.full((len(rising), 2), np.inf, np.float32)
+    return Profile.of(peer, version, HERE, rising, np.full(len(rising), held, np.int8), steps_of(gaps))
 
 
 def topics_of(directory: Directory, number: int) -> set[int]:
@@ -138,3 +139,31 @@ def test_whoever_is_written_to_stays_in_its_rings_until_it_is_silent() -> None:
     assert gossiping.open(RINGS) is None
     assert gossiping.neighbours(10) == ([], [])
     assert not gossiping.awaits(RINGS)
+
+
+def test_who_follows_a_topic_no_longer_is_in_its_ring_no_longer() -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10, 20])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    gossiping.answer(Letter(RINGS, profile(5, {10, 20})))
+    gossiping.answer(Letter(CYCLON, profile(6, {10}), [(3, profile(5, {20}, version=2))]))
+    assert gossiping.neighbours(10) == ([6], [6])
+    assert gossiping.neighbours(20) == ([5], [5])
+    assert directory.nodes.held[:2].tolist() == [2, 2]
+
+
+def test_peers_say_how_far_their_next_ones_are() -> None:
+    directory = Directory(1000, HERE, SMALL)
+    directory.follow([10, 20])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    gossiping.answer(Letter(RINGS, profile(1064, {20})))
+    gossiping.pass_cycle()
+    # Along the circle it is 64 to the one there is, and all the rest of the way back.
+    assert gaps_of(directory.own.steps).tolist() == [[np.inf, np.inf], [64.0, float(np.float32(2.0**63.5))]]
+    other = Directory(7, HERE, SMALL)
+    number = other.learn(directory.own)
+    begin, end = other.nodes.bounds[number]
+    assert sorted(other.nodes.gaps[begin:end].tolist()) == sorted(gaps_of(directory.own.steps).tolist())
+    opened = gossiping.open(RINGS)
+    assert opened is not None
+    assert directory.nodes.gaps[:2].min() == 64

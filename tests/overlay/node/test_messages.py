@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
 from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Letter, Receipt
-from tidegate.overlay.node.profile import LONGEST_TOPIC, MOST_TOPICS, Profile, digest_of
+from tidegate.overlay.node.profile import LONGEST_TOPIC, MOST_TOPICS, Profile, Steps, digest_of
 from tidegate.overlay.node.reading import MalformedError
 from tidegate.overlay.poldercast.settings import RINGS
 
@@ -25,11 +25,13 @@ def profiles(draw: st.DrawFn) -> Profile:
     topics = sorted(draw(st.sets(st.integers(0, (1 << 64) - 1), max_size=5)))
     held = draw(st.lists(st.integers(0, 16), min_size=len(topics), max_size=len(topics)))
     of = draw(st.integers(1, (1 << 64) - 1)), draw(st.integers(0, (1 << 32) - 1)), draw(ADDRESSES)
-    return Profile.of(*of, np.array(topics, np.uint64), np.array(held, np.int8))
+    steps = draw(st.lists(st.integers(0, 255), min_size=2 * len(topics), max_size=2 * len(topics)))
+    said = np.array(held, np.int8), np.array(steps, np.uint8).reshape(-1, 2)
+    return Profile.of(*of, np.array(topics, np.uint64), *said)
 
 
 def plain(profile: Profile) -> tuple[object, ...]:
-    return (*profile[:3], profile.topics.tolist(), profile.held.tolist(), profile.packed)
+    return (*profile[:3], profile.topics.tolist(), profile.held.tolist(), profile.steps.tolist(), profile.packed)
 
 
 @given(st.integers(0, 2), profiles(), st.lists(st.tuples(st.integers(0, 1 << 20), profiles()), max_size=4))
@@ -67,8 +69,12 @@ def test_damaged_messages_are_refused_or_are_others(data: st.DataObject) -> None
             read(cut)
 
 
+def none(count: int) -> Steps:
+    return np.full((count, 2), 255, np.uint8)
+
+
 def many_topics(count: int) -> Profile:
-    return Profile.of(7, 1, HERE, np.arange(count, dtype=np.uint64), np.zeros(count, np.int8))
+    return Profile.of(7, 1, HERE, np.arange(count, dtype=np.uint64), np.zeros(count, np.int8), none(count))
 
 
 def test_sizes_are_bounded() -> None:
@@ -84,19 +90,19 @@ def test_sizes_are_bounded() -> None:
 
 def test_a_letter_that_were_too_large_names_fewer() -> None:
     written = Letter(0, many_topics(MOST_TOPICS), [(0, many_topics(MOST_TOPICS))] * 200).to_bytes()
-    assert LARGEST - 10_000 < len(written) <= LARGEST - 44
+    assert LARGEST - 12_000 < len(written) <= LARGEST - 44
     assert 20 < len(Letter.from_bytes(written, 255).named) < 30
 
 
 @pytest.mark.parametrize("address", [Address("0.0.0.0", 7), Address("224.0.0.1", 7), Address("127.0.0.1", 0)])
 def test_nobody_is_believed_to_be_where_nobody_can_be(address: Address) -> None:
-    nobody = Profile.of(7, 1, address, np.zeros(0, np.uint64), np.zeros(0, np.int8))
+    nobody = Profile.of(7, 1, address, np.zeros(0, np.uint64), np.zeros(0, np.int8), none(0))
     with pytest.raises(MalformedError, match="nobody can be reached"):
         Letter.from_bytes(Letter(0, nobody).to_bytes(), 2)
 
 
 @pytest.mark.parametrize(("topics", "held"), [([2, 1], [0, 0]), ([1, 1], [0, 0]), ([1, 2], [0, 17]), ([1], [-1])])
 def test_profiles_that_cannot_be_are_refused(topics: list[int], held: list[int]) -> None:
-    profile = Profile.of(7, 1, HERE, np.array(topics, np.uint64), np.array(held, np.int8))
+    profile = Profile.of(7, 1, HERE, np.array(topics, np.uint64), np.array(held, np.int8), none(len(topics)))
     with pytest.raises(MalformedError, match="do not rise"):
         Letter.from_bytes(Letter(0, profile).to_bytes(), 2)

@@ -1,13 +1,18 @@
 """Peers on loopback: events reach who follows, once; who leaves or is not one of them does no harm."""
 
 import asyncio
+import random
 import socket
+from dataclasses import replace
 
 import pytest
 
 from tests.overlay.node.peers import KEY, is_complete, overlay, settings, until
+from tests.serve.process import free_port
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
+from tidegate.overlay.node import node as nodes_module
+from tidegate.overlay.node import spreading
 from tidegate.overlay.node.carrier import DATAGRAM
 from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter
 from tidegate.overlay.node.node import Node
@@ -122,6 +127,72 @@ def test_whoever_does_not_acknowledge_is_stood_in_for() -> None:
                 deaf._carrier._take = lambda _: None
             assert await ring[0].publish("nasa", "storm")
             await until(lambda: [node.counters.delivered for node in ring[2:5]] == [1, 1, 1], "all others have it")
+
+    asyncio.run(run())
+
+
+def test_where_a_third_of_all_datagrams_is_lost_everybody_is_told_once_all_the_same() -> None:
+    draw = random.Random(3)
+
+    def deafened(node: Node) -> None:
+        take = node._carrier._take
+        node._carrier._take = lambda message: take(message) if draw.random() < 2 / 3 else None
+
+    async def run() -> None:
+        async with overlay(*[{"nasa"}] * 5) as nodes:
+            for node in nodes:
+                deafened(node)
+            await until(lambda: is_complete(nodes), "rings are complete")
+            texts = [f"{number}" for number in range(10)]
+            for text in texts:
+                assert await nodes[0].publish("nasa", text, within_s=60)
+            for node in nodes[1:]:
+                assert await read(node, 10) == [f"nasa: {text}" for text in texts]
+            await until(
+                lambda: not any(node.status()["spreading"] for node in nodes), "all is acknowledged, or given up"
+            )
+            assert [node.counters.delivered for node in nodes] == [0, 10, 10, 10, 10]
+
+    asyncio.run(run())
+
+
+def test_who_comes_before_the_peer_it_joins_by_asks_until_that_is_there() -> None:
+    async def run() -> None:
+        place = Address("127.0.0.1", free_port())
+        async with Node(settings(place)) as early:
+            await until(lambda: early.counters.sent["join"] > 2, "it asks")
+            async with Node(replace(settings(), listen=place)) as late:
+                await until(lambda: len(early._directory) == len(late._directory) == 1, "they meet")
+
+    asyncio.run(run())
+
+
+def test_who_has_its_hands_full_takes_nothing_more_and_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}, {"nasa"}) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            busy = nodes[1]
+            busy._spreading._bytes = spreading.MOST_BYTES
+            publishing = asyncio.create_task(nodes[0].publish("nasa", "later"))
+            await until(lambda: busy.counters.refused["busy"] > 0, "it is asked")
+            assert busy.counters.delivered == 0
+            busy._spreading._bytes = 0
+            assert await publishing
+            assert await read(busy, 1) == ["nasa: later"]
+
+    asyncio.run(run())
+
+
+def test_a_reader_that_is_too_slow_misses_events_and_that_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes_module, "_MOST_UNREAD", 2)
+
+    async def run() -> None:
+        async with overlay({"nasa"}, {"nasa"}) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            for number in range(5):
+                assert await nodes[0].publish("nasa", f"{number}")
+            assert nodes[1].counters.overflowed == 3
+            assert await read(nodes[1], 2) == ["nasa: 0", "nasa: 1"]
 
     asyncio.run(run())
 

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidegate.csr import Int32, Int64, from_rows
 from tidegate.deliver.ends import Address
 from tidegate.growth import with_room
 from tidegate.overlay.node.numbering import Numbering
-from tidegate.overlay.node.profile import Digests, Held, Profile
+from tidegate.overlay.node.profile import Digests, Held, Profile, gaps_of, steps_of
 from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.rings import leave_rings
 from tidegate.overlay.poldercast.settings import Settings
-from tidegate.overlay.poldercast.state import Nodes, Scratch, nodes_of, scratch_of
+from tidegate.overlay.poldercast.state import Nodes, Scratch, Ways, nodes_of, scratch_of
 
 ME: Final = 0
 MOST_PLACES: Final = 1 << 18
@@ -39,7 +39,7 @@ class Directory:
         self.nodes: Nodes = nodes_of(np.array([me], np.uint64), from_rows([[]]), 1, settings)
         self.scratch: Scratch = scratch_of(1, 1)
         self._end = 0
-        self.own = Profile.of(me, 0, address, self._digests, np.zeros(0, np.int8))
+        self.own = Profile.of(me, 0, address, self._digests, self.nodes.held, steps_of(self.nodes.gaps))
         """The peer's own profile."""
 
     def __len__(self) -> int:
@@ -48,17 +48,18 @@ class Directory:
 
     def follow(self, digests: Iterable[int]) -> None:
         """Follow these topics and no others; rings that were kept are kept on."""
-        before, rings, held = self._own, self.nodes.rings, self.nodes.held
+        before, (rings, held, gaps) = self._own, self.rings()
         numbers = sorted((self._topics.of(digest), digest) for digest in set(digests))
         self._own = {number: place for place, (number, _) in enumerate(numbers)}
         self._digests = np.array([digest for _, digest in numbers], np.uint64)
         self.nodes = self.nodes._replace(rings=np.full((len(numbers), rings.shape[1]), -1, np.int64))
         self._arrange()
-        self.nodes.held[: len(numbers)] = 0
+        self.nodes.held[: len(numbers)], self.nodes.gaps[: len(numbers)] = 0, np.inf
         for number, place in self._own.items():
             if number in before:
-                self.nodes.rings[place] = rings[before[number]]
-                self.nodes.held[place] = held[before[number]]
+                was = before[number]
+                self.nodes.rings[place], self.nodes.held[place] = rings[was], held[was]
+                self.nodes.gaps[place] = gaps[was]
         self.renew_profile()
 
     def topic(self, digest: int) -> int | None:
@@ -81,10 +82,22 @@ class Directory:
     def renew_profile(self) -> None:
         """Let the peer's own profile say what is so now; if that has changed, it is one of a later version."""
         order = np.argsort(self._digests)
-        digests, held = self._digests[order], self.nodes.held[: len(order)][order]
-        if not (_same(self.own.topics, digests) and _same(self.own.held, held)):
-            version = max(int(self.nodes.clock[ME]), self.own.version + 1)
-            self.own = Profile.of(self.id, version, self.address, digests, held)
+        _, held, gaps = self.rings()
+        topics, held, steps, last = self._digests[order], held[order], steps_of(gaps[order]), self.own
+        is_same = np.array_equal(topics, last.topics) and np.array_equal(held, last.held)
+        if not (is_same and np.array_equal(steps, last.steps)):
+            version = max(int(self.nodes.clock[ME]), last.version + 1)
+            self.own = Profile.of(self.id, version, self.address, topics, held, steps)
+
+    def rings(self) -> tuple[Int64, Held, Ways]:
+        """Return copies of the peer's rings, and of what it says of them."""
+        nodes, many = self.nodes, len(self._own)
+        return nodes.rings.copy(), nodes.held[:many].copy(), nodes.gaps[:many].copy()
+
+    def restore(self, rings: Int64, held: Held, gaps: Ways) -> None:
+        """Let rings be as they were."""
+        nodes, many = self.nodes, len(held)
+        nodes.rings[:], nodes.held[:many], nodes.gaps[:many] = rings, held, gaps
 
     def make_room(self, many: int) -> None:
         """See to it that so many profiles can be learned with none of them forgotten before it is in a view."""
@@ -96,6 +109,9 @@ class Directory:
         known = self.number(profile.id)
         if known is not None and (known == ME or self._profiles[known].version >= profile.version):
             return known
+        if known is not None and not np.isin(self._profiles[known].topics, profile.topics).all():
+            # It may be in rings of topics that it follows no more; the step that reads on places it in the others.
+            leave_rings(self.nodes, ME, known)
         number = self._peers.of(profile.id)
         if number >= len(self.nodes.ids):
             self._grow(number)
@@ -139,17 +155,18 @@ class Directory:
                 self.crowded += 1
                 return
             begin, self._end = self._end, self._end + count
-        numbers, held = self._numbered(profile)
-        self.nodes.topics[begin : begin + count] = numbers
-        self.nodes.held[begin : begin + count] = held
+        numbers, order = self._numbered(profile)
+        self.nodes.topics[begin : begin + count] = numbers[order]
+        self.nodes.held[begin : begin + count] = profile.held[order]
+        self.nodes.gaps[begin : begin + count] = gaps_of(profile.steps[order])
         self.nodes.bounds[number] = begin, begin + count
 
-    def _numbered(self, profile: Profile) -> tuple[Int32, Held]:
+    def _numbered(self, profile: Profile) -> tuple[Int32, Int64]:
+        """Return the numbers of a peer's topics, and in what order they rise."""
         numbers = np.array([self._topics.of(digest) for digest in profile.topics.tolist()], np.int32)
         if self._topics.end > len(self.scratch.wanted):
             self._fit_scratch()
-        order = np.argsort(numbers)
-        return numbers[order], profile.held[order]
+        return numbers, np.argsort(numbers)
 
     def _arrange(self, more: int = 0) -> None:
         """Move the topics of all together, one's own first, with room for `more` and as much again."""
@@ -157,19 +174,21 @@ class Directory:
         many = len(self._own) + int((nodes.bounds[1:, 1] - nodes.bounds[1:, 0]).sum())
         room = max(min(2 * (many + more) + 256, MOST_PLACES), many)
         topics, held = np.zeros(room, np.int32), np.zeros(room, np.int8)
+        gaps: Ways = np.full((room, 2), np.inf, np.float32)
         bounds: Int64 = np.zeros_like(nodes.bounds)
         end = len(self._own)
         topics[:end], bounds[ME] = list(self._own), (0, end)
         kept = min(end, len(nodes.held))
-        held[:kept] = nodes.held[:kept]
+        held[:kept], gaps[:kept] = nodes.held[:kept], nodes.gaps[:kept]
         for _, number in self._peers:
             begin, count = nodes.bounds[number, 0], nodes.bounds[number, 1] - nodes.bounds[number, 0]
             topics[end : end + count] = nodes.topics[begin : begin + count]
             held[end : end + count] = nodes.held[begin : begin + count]
+            gaps[end : end + count] = nodes.gaps[begin : begin + count]
             bounds[number] = end, end + count
             end += count
         self._end = end
-        self.nodes = nodes._replace(bounds=bounds, topics=topics, held=held)
+        self.nodes = nodes._replace(bounds=bounds, topics=topics, held=held, gaps=gaps)
         self._topics.keep(set(topics[:end].tolist()))
         self._fit_scratch()
 
@@ -184,7 +203,3 @@ def with_room_for(many: int) -> int:
     (8, 16)
     """
     return 1 << int(many).bit_length()
-
-
-def _same(one: NDArray[np.generic] | Digests, other: NDArray[np.generic]) -> bool:
-    return len(one) == len(other) and bool((one == other).all())

@@ -46,9 +46,9 @@ class Gossiping:
         if self.awaits(module):
             forget(nodes, ME, nodes.asked[ME, module])
             nodes.asked[ME, module] = -1
-        rings, held = nodes.rings.copy(), nodes.held[: len(nodes.rings)].copy()
+        before = own.rings()
         target = open_gossip(nodes, ME, module, own.scratch, self._random, out)
-        nodes.rings[:], nodes.held[: len(held)] = rings, held
+        own.restore(*before)
         return None if target < 0 else (own.profile(target), self._written(module, out))
 
     def awaits(self, module: int) -> bool:

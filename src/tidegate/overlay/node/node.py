@@ -26,9 +26,12 @@ from tidegate.overlay.poldercast.settings import MODULES
 from tidegate.workload.alias import random_state
 
 _MOST_UNREAD: Final = 10_000
+_MOST_UNREAD_BYTES: Final = 1 << 26
 # Cycles after which a peer asks whom it joined by again: parts of a network that was cut find each other so.
 _ASK_AGAIN: Final = 60
 _LOOK_S: Final = 0.05
+# Who is new, or has found somebody silent, gossips four times as often for a while: there is more to be learned.
+_HURRY, _HURRIED_CYCLES = 4, 20
 
 
 class Delivered(NamedTuple):
@@ -65,6 +68,7 @@ class Node:
         self._carrier = Carrier(self._take, self.counters)
         self._seen = Seen()
         self._unread: asyncio.Queue[Delivered | None] = asyncio.Queue()
+        self._unread_bytes = 0
         self._spreading = Spreading(
             self._receivers,
             self._send_event,
@@ -72,6 +76,7 @@ class Node:
             first_s=self.settings.first_receipt_s,
             tries=self.settings.tries,
         )
+        self._hurries = _HURRIED_CYCLES
         self._asked_at = [0.0] * len(MODULES)
         self._joins: tuple[Address, ...] = ()
         self._task: asyncio.Task[None] | None = None
@@ -146,6 +151,7 @@ class Node:
     async def events(self) -> AsyncIterator[Delivered]:
         """Tell of events as they come, each once, until the peer has left; for one reader."""
         while (event := await self._unread.get()) is not None:
+            self._unread_bytes -= len(event.body)
             yield event
 
     def neighbours(self, topic: str) -> tuple[list[int], list[int]]:
@@ -202,12 +208,16 @@ class Node:
             for module in self._gossiping.pass_cycle():
                 self._open(module)
             cycle += 1
-            await asyncio.sleep(self.settings.period_s * random.uniform(0.9, 1.1))
+            self._hurries = max(self._hurries - 1, 0)
+            period_s = self.settings.period_s / (_HURRY if self._hurries else 1)
+            await asyncio.sleep(period_s * random.uniform(0.9, 1.1))
 
     def _open(self, module: int) -> None:
         now = time.monotonic()
         if self._gossiping.awaits(module) and now - self._asked_at[module] < self.settings.patience_s:
             return
+        if self._gossiping.awaits(module):
+            self._hurries = _HURRIED_CYCLES
         opened = self._gossiping.open(module)
         if opened is not None:
             self._asked_at[module] = now
@@ -286,10 +296,11 @@ class Node:
         self._spreading.spread(event, opened.sender)
 
     def _deliver(self, event: Event) -> None:
-        if self._unread.qsize() >= _MOST_UNREAD:
+        if self._unread.qsize() >= _MOST_UNREAD or self._unread_bytes >= _MOST_UNREAD_BYTES:
             self.counters.overflowed += 1
             return
         self.counters.delivered += 1
+        self._unread_bytes += len(event.body)
         self._unread.put_nowait(Delivered(event.topic, event.body, event.id))
 
     def _receivers(self, event: Event, sender: int | None, without: Collection[int]) -> list[Profile]:
@@ -300,4 +311,5 @@ class Node:
 
     def _is_silent(self, peer: int) -> None:
         self.counters.silent += 1
+        self._hurries = _HURRIED_CYCLES
         self._gossiping.forget(peer)

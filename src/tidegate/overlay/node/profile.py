@@ -17,15 +17,19 @@ from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
 from tidegate.overlay.node.reading import MalformedError, Reader
 from tidegate.overlay.poldercast.settings import LONGEST_RING_VIEW
+from tidegate.overlay.poldercast.state import Ways
 
 Digests = NDArray[np.uint64]
 Held = NDArray[np.int8]
+Steps = NDArray[np.uint8]
 
 MOST_TOPICS: Final = 1000
 """That one peer follows."""
 LONGEST_TOPIC: Final = 200
 """In bytes."""
+_NOBODY: Final = 255
 _HEAD: Final = struct.Struct(">QIH")
+_TOPIC_BYTES: Final = 8 + 1 + 2
 _ADDRESS_BYTES: Final = (4, 16)
 
 
@@ -41,15 +45,17 @@ class Profile(NamedTuple):
     """Rising."""
     held: Held
     """By topic, how many ring neighbours it has."""
+    steps: Steps
+    """By topic, how far the next ones are on either side, as `steps_of` writes it."""
     packed: bytes
     """As it travels."""
 
     @classmethod
-    def of(cls, id_: int, version: int, address: Address, topics: Digests, held: Held) -> "Profile":
+    def of(cls, id_: int, version: int, address: Address, topics: Digests, held: Held, steps: Steps) -> "Profile":
         """Write a profile down; topics rise, and the host is an IP address."""
         head = _HEAD.pack(id_, version, len(topics)) + packed_address(address)
-        packed = head + topics.astype(">u8").tobytes() + held.astype(np.int8).tobytes()
-        return cls(id_, version, address, topics, held, packed)
+        packed = head + topics.astype(">u8").tobytes() + held.tobytes() + steps.tobytes()
+        return cls(id_, version, address, topics, held, steps, packed)
 
 
 def read_profile(reader: Reader) -> Profile:
@@ -58,7 +64,7 @@ def read_profile(reader: Reader) -> Profile:
     _, _, count = reader.unpacked(_HEAD)
     if count > MOST_TOPICS:
         raise MalformedError(f"a profile with {count} topics")
-    reader.taken(reader.taken(1)[0] + 2 + 9 * count)
+    reader.taken(reader.taken(1)[0] + 2 + _TOPIC_BYTES * count)
     return _parsed(reader.since(begin))
 
 
@@ -69,10 +75,30 @@ def _parsed(packed: bytes) -> Profile:
     id_, version, count = reader.unpacked(_HEAD)
     address = read_address(reader)
     topics = np.frombuffer(reader.taken(8 * count), ">u8").astype(np.uint64)
-    held = np.frombuffer(reader.rest(), np.int8)
+    held = np.frombuffer(reader.taken(count), np.int8)
+    steps = np.frombuffer(reader.rest(), np.uint8).reshape(count, 2)
     if (topics[1:] <= topics[:-1]).any() or (held < 0).any() or (held > LONGEST_RING_VIEW).any():
         raise MalformedError("a profile whose topics do not rise, or with more neighbours than there may be")
-    return Profile(id_, version, address, topics, held, packed)
+    return Profile(id_, version, address, topics, held, steps, packed)
+
+
+def steps_of(gaps: Ways) -> Steps:
+    """Return ways along the circle as one byte each: a quarter of a doubling for each step, and 255 for no way at all.
+
+    >>> steps_of(np.array([[1, 2.0**63], [5, np.inf]], np.float32)).tolist()
+    [[0, 252], [9, 255]]
+    """
+    fine = np.floor(4 * np.log2(np.maximum(gaps, 1)))
+    return np.where(np.isinf(gaps), _NOBODY, np.minimum(fine, _NOBODY - 1)).astype(np.uint8)
+
+
+def gaps_of(steps: Steps) -> Ways:
+    """Return the ways that steps stand for: a little shorter than they were, so that nobody seems nearer than it is.
+
+    >>> gaps_of(np.array([[0, 252], [8, 255]], np.uint8)).tolist() == [[1.0, 2.0**63], [4.0, np.inf]]
+    True
+    """
+    return np.where(steps == _NOBODY, np.inf, 2.0 ** (steps / 4)).astype(np.float32)
 
 
 def packed_address(address: Address) -> bytes:

@@ -10,7 +10,8 @@ from tidegate.overlay.node.messages import Event
 from tidegate.overlay.node.profile import Profile
 
 MOST_SPREADING: Final = 4096
-"""Events that one peer passes on at once."""
+MOST_BYTES: Final = 1 << 26
+"""Events that one peer passes on at once, and their bytes."""
 
 _DOUBTFUL: Final = 2
 """After so many tries somebody else is sent the event, too."""
@@ -60,7 +61,7 @@ class Spreading:
         """
         self._receivers, self._send, self._silent = receivers, send, silent
         self._first_s, self._tries = first_s, tries
-        self._spreading = 0
+        self._spreading = self._bytes = 0
         self._awaited: dict[int, _Copy] = {}
 
     def __len__(self) -> int:
@@ -70,7 +71,7 @@ class Spreading:
     @property
     def is_full(self) -> bool:
         """Whether as many events are under way as may be."""
-        return self._spreading >= MOST_SPREADING
+        return self._spreading >= MOST_SPREADING or self._bytes >= MOST_BYTES
 
     def spread(self, event: Event, sender: int | None = None) -> asyncio.Future[bool]:
         """Pass an event on; the result is whether anybody has taken it, as soon as that is known."""
@@ -78,6 +79,7 @@ class Spreading:
         if sender is not None:
             spread.told.add(sender)
         self._spreading += 1
+        self._bytes += len(event.body)
         self._go_on(spread)
         if spread.waiting == 0:
             self._end(spread)
@@ -97,7 +99,7 @@ class Spreading:
             copy.timer.cancel()
             _tell(copy.spread, is_taken=False)
         self._awaited.clear()
-        self._spreading = 0
+        self._spreading = self._bytes = 0
 
     def _go_on(self, spread: _Spread, most: int | None = None) -> None:
         """Send to those who are to get it and were not sent it, up to so many; ring neighbours come first."""
@@ -109,6 +111,7 @@ class Spreading:
 
     def _end(self, spread: _Spread) -> None:
         self._spreading -= 1
+        self._bytes -= len(spread.event.body)
         _tell(spread, is_taken=False)
 
     def _try(self, spread: _Spread, to: Profile, tries: int, numbers: list[int]) -> None:
