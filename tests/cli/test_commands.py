@@ -63,7 +63,7 @@ def test_bad_input_is_one_line_and_no_traceback(arguments: list[str], complaint:
 @pytest.mark.slow
 def test_the_demo_ends_by_itself_and_shows_matches_and_where_they_lie(tmp_path: Path) -> None:
     into = tmp_path / "demo"
-    arguments = ["--subscriptions", "2000", "--posts-per-second", "500", "--seconds", "12", "--into", str(into)]
+    arguments = ["--subscriptions", "2000", "--posts-per-second", "500", "--seconds", "20", "--into", str(into)]
     done = tidegate("demo", *arguments)
     assert done.returncode == 0, done.stderr
     assert "Some matches, and why" in done.stdout
