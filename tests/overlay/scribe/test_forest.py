@@ -7,6 +7,7 @@ import pytest
 
 from tests.overlay.scribe.twins import CIRCLE, Town, children_of, parents, spread_of
 from tidegate.csr import from_rows
+from tidegate.overlay.scribe.carrying import BY_PASTRY, UNWANTED, WANTED
 from tidegate.overlay.scribe.dissemination import Dissemination, disseminated
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.scribe.membership import member_of
@@ -81,6 +82,19 @@ def test_what_relays_get_is_counted_and_wanted_by_nobody_there(settled: Forest) 
     relayed = sum(topic not in settled.topics.row(peer) for peer, topic in parents(settled))
     assert spread.unwanted.sum() >= relayed - settled.many_topics
     assert spread.due.sum() == spread.subscribers.sum() - np.count_nonzero(spread.subscribers)
+
+
+def test_a_quiet_cycle_takes_a_sign_of_life_for_every_leaf_and_a_heartbeat_for_every_child() -> None:
+    forest = stood(Forest(friends(100, 6, 2).followed, seed=2), 2)
+    forest.control[:] = 0
+    forest.run()
+    expected = np.zeros((100, 3), np.int64)
+    # A message and its answer, for who is asked as well as for who asks.
+    expected[:, BY_PASTRY] = 4 * 32
+    for (peer, topic), parent in parents(forest).items():
+        for one in (peer, parent) if parent >= 0 else ():
+            expected[one, WANTED if topic in forest.topics.row(one) else UNWANTED] += 2
+    assert (forest.control == expected).all()
 
 
 def test_hops_are_those_of_the_way_to_the_rendezvous_and_down_again() -> None:

@@ -79,8 +79,8 @@ def check(trees: Trees, twin: Twin) -> None:
     )
 )
 def test_members_and_links_are_those_of_dictionaries(steps: list[tuple[str, int, int, int]]) -> None:
-    # Hardly larger than what may be in it, so that searches run into each other and around the end.
-    trees, twin = forest(64), Twin()
+    # No larger than it has to be, so that searches run into each other and around the end.
+    trees, twin = forest(2), Twin()
     nodes = Town(list(range(PEERS))).nodes()
     for when, (kind, peer, topic, child) in enumerate(steps):
         nodes.clock[peer] = when
@@ -102,9 +102,21 @@ def test_members_and_links_are_those_of_dictionaries(steps: list[tuple[str, int,
         elif kind == "leave":
             drop_all(trees, peer)
             twin = {key: children for key, children in twin.items() if key[0] != peer}
-        elif kind == "grow" and len(trees.members) < 1 << 10:
+        elif kind == "grow" and len(trees.members) < 16:
             trees = grown(trees)
         check(trees, twin)
+
+
+def test_members_are_found_when_any_of_many_is_dropped() -> None:
+    topics = 4096
+    full = trees_of(np.arange(topics, dtype=np.uint64), from_rows([[]]), topics)
+    for topic in range(topics):
+        add_member(full, 0, topic)
+    listed = members_of(full, 0)
+    for topic in range(0, topics, 3):
+        at = listed.index(int(member_of(full, 0, topic)))
+        drop_member(full, listed.pop(at), listed[at - 1] if at else NOBODY)
+    assert [topic for topic in range(topics) if member_of(full, 0, topic) < 0] == list(range(0, topics, 3))
 
 
 def test_places_that_become_free_are_used_again() -> None:

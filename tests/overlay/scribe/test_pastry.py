@@ -77,6 +77,18 @@ def test_a_message_goes_where_the_paper_sends_it(ids: list[int], key: int, data:
     assert next_hop(nodes, 0, np.uint64(key), NOBODY, reachable) == town.hop(0, leaves, _table(nodes, 0), key)
 
 
+def test_a_message_goes_on_where_a_side_of_the_leaf_set_is_empty() -> None:
+    # The nearest to the key shares no digit with it; the one leaf in between is gone.
+    me, between, nearest, behind = (head << 48 for head in (0x3100, 0x3080, 0x2FFF, 0x4000))
+    town = Town([me, between, nearest, behind], leaves=2)
+    nodes = town.nodes()
+    for peer in (2, 1, 3):
+        learn(nodes, 0, peer)
+    forget(nodes, 0, 1)
+    assert (listed(nodes.leaves[0, :1]), listed(nodes.leaves[0, 1:])) == ([3], [])
+    assert next_hop(nodes, 0, np.uint64(0x3001 << 48), NOBODY, np.ones(4, np.bool_)) == 2
+
+
 def _table(nodes: Nodes, me: int) -> dict[tuple[int, int], int]:
     places = [(level, digit) for level in range(DIGITS) for digit in range(BASE)]
     return {place: int(nodes.table[me][place]) for place in places if nodes.table[me][place] >= 0}

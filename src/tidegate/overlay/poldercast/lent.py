@@ -18,18 +18,18 @@ def lent(typing_context: Any, arrays: Any) -> Any:
     """
 
     def uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-        array = context.make_array(kind)(context, builder, value)
-        array.meminfo = array.meminfo.type(None)
-        return array._getvalue()
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, value)
+            array.meminfo = array.meminfo.type(None)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            # Those inside, too: what is returned was not counted, and would be let go once too often.
+            for k, part in enumerate(kind.types):
+                inner = uncounted(context, builder, part, builder.extract_value(value, k))
+                value = builder.insert_value(value, inner, k)
+        return value
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        if isinstance(arrays, types.Array):
-            return uncounted(context, builder, arrays, args[0])
-        out = args[0]
-        for k, kind in enumerate(arrays.types):
-            if isinstance(kind, types.Array):
-                value = uncounted(context, builder, kind, builder.extract_value(out, k))
-                out = builder.insert_value(out, value, k)
-        return out
+        return uncounted(context, builder, arrays, args[0])
 
     return (arrays(arrays), generate) if isinstance(arrays, types.Array | types.BaseTuple) else None

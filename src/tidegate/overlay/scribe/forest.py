@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tidegate.csr import Csr, Int64, offsets_of
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.entries import below
+from tidegate.overlay.poldercast.lent import lent
 from tidegate.overlay.scribe.carrying import World, enter, keep_leaves, tend
 from tidegate.overlay.scribe.circle import BASE, DIGITS, digit_of
 from tidegate.overlay.scribe.membership import drop_all, grown, has_room
@@ -168,6 +169,7 @@ def _shuffled(peers: Int64, random: State) -> Any:
 def _take_turns(nodes: Nodes, trees: Trees, world: World, patience: int, turn: Int64, done: int) -> Any:
     """Let peers take their turns, from where it was left off, and return how many have: fewer than all if there may
     not be room for what the next one does."""
+    nodes, trees, world = lent(nodes), lent(trees), lent(world)
     offsets = trees.topics.offsets
     for i in range(done, len(turn)):
         me = turn[i]
