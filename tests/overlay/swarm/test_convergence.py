@@ -152,3 +152,28 @@ def test_stand_ins_reach_more_when_many_are_gone_at_once() -> None:
 def test_a_fan_out_that_does_not_go_around_a_ring_is_refused(settled: Swarm) -> None:
     with pytest.raises(ConfigError, match="fan-out of 1"):
         disseminated(settled, 1)
+
+
+def test_copies_are_no_more_than_the_fan_out_and_than_followers_of_the_same_topics_send(settled: Swarm) -> None:
+    followers = np.bincount(settled.topics.values, minlength=settled.many_topics)
+    for fan_out in (2, 4):
+        spread = disseminated(settled, fan_out)
+        assert spread.subscribers.tolist() == followers.tolist()
+        assert spread.duplication <= fan_out
+        # At most one copy comes from each of the others that follow a topic.
+        most = np.zeros(settled.topics.rows, np.int64)
+        peers = np.repeat(np.arange(settled.topics.rows), np.diff(settled.topics.offsets))
+        np.add.at(most, peers, followers[settled.topics.values] - 1)
+        assert (spread.received <= most).all()
+
+
+@pytest.mark.parametrize("fan_out", [3, 5])
+def test_the_way_of_an_event_grows_with_the_logarithm_of_those_that_follow_its_topic(fan_out: int) -> None:
+    sizes, hops = [64, 256, 1024], []
+    for size in sizes:
+        swarm = Swarm(from_rows([[0]] * size), seed=1)
+        assert cycles_until_complete(swarm, 1.0, 40) < 40
+        hops.append(float(np.mean([disseminated(swarm, fan_out, seed=seed).mean_hops for seed in range(5)])))
+    assert hops[2] < np.log2(sizes[2])
+    # Four times as many cost about as much more each time.
+    assert hops[2] - hops[1] < 1.5 * (hops[1] - hops[0])

@@ -146,10 +146,10 @@ def _in_rings(nodes: Nodes, me: int, wanted: bool, scratch: Scratch, n: int, mos
     marks, found, rings, topics = scratch.marks, scratch.found, nodes.rings, nodes.topics
     first, pairs = nodes.bounds[me, 0], nodes.bounds[me, 1] - nodes.bounds[me, 0]
     start = below(pairs, random) if pairs > 0 else 0
-    for i in range(pairs):
+    for i in range(start, start + pairs):
         if n >= most:
             break
-        pair = first + (start + i) % pairs
+        pair = first + i if i < pairs else first + i - pairs
         if (scratch.wanted[topics[pair]] > 0) == wanted:
             for k in range(rings.shape[1]):
                 if rings[pair, k] >= 0:

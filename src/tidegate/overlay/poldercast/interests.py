@@ -4,13 +4,16 @@
 there one by one; those that are found are collected without a branch, since nobody can foretell which they are.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from tidegate.csr import Int32
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.state import Nodes
+
+AHEAD: Final = 4
+"""The topics of so many peers on are asked for while those of one are looked up: they are all over the memory."""
 
 
 @njit(cache=True)

@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from tidegate.csr import Int32, Int64
+from tidegate.intrinsics import prefetch
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.entries import EMPTY, below, known, peer_in, turned
-from tidegate.overlay.poldercast.interests import shared, topics_of, unwant, want
+from tidegate.overlay.poldercast.interests import AHEAD, shared, topics_of, unwant, want
 from tidegate.overlay.poldercast.state import Ids, Nodes, Scratch
 from tidegate.workload.alias import State
 
@@ -89,6 +90,7 @@ def _walk_along(nodes: Nodes, n: int, half: int, scratch: Scratch) -> None:
     for k in range(n):
         i = order[k]
         peer = peer_in(found[i])
+        prefetch(topics, bounds[peer_in(found[order[min(k + AHEAD, n - 1)]]), 0])
         for hit in range(shared(topics, bounds[peer, 0], bounds[peer, 1], wanted, hits)):
             at = hits[hit]
             before = counted[at]

@@ -93,6 +93,9 @@ def forget(nodes: Nodes, me: int, peer: int) -> None:
 def leave_out_gone(nodes: Nodes, me: int, letter: Int64) -> None:
     """Take out of a letter whoever was found silent since the sender, or its source, heard of it."""
     gone, n = nodes.gone[me], 0
+    if gone[0] < 0:
+        # Nobody ever was: the first place is filled first.
+        return
     for i in range(len(letter)):
         if letter[i] < 0:
             break

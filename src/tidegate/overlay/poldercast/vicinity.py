@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from tidegate.csr import Int32, Int64
+from tidegate.intrinsics import prefetch
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.entries import (
     EMPTY,
@@ -24,7 +25,7 @@ from tidegate.overlay.poldercast.entries import (
     remove,
     turned,
 )
-from tidegate.overlay.poldercast.interests import topics_of
+from tidegate.overlay.poldercast.interests import AHEAD, topics_of
 from tidegate.overlay.poldercast.introductions import whom_to_help
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.workload.alias import State, next_word
@@ -157,6 +158,7 @@ def _ranked(nodes: Nodes, target: int, n: int, most: int, scratch: Scratch, rand
     best = 0
     for i in range(n):
         peer = peer_in(found[i])
+        prefetch(topics, bounds[peer_in(found[min(i + AHEAD, n - 1)]), 0])
         near = proximity(tally(topics, bounds[peer, 0], bounds[peer, 1], weights))
         # Among equals chance decides, or all would name the same few.
         key = near << 16 | np.int64(next_word(random) >> np.uint64(48))

@@ -46,9 +46,12 @@ class Dissemination:
 
     @property
     def duplication(self) -> float:
-        """All copies received over those that were new (section 3.5.4)."""
-        others = self.reached.sum() - np.count_nonzero(self.subscribers)
-        return float(self.copies.sum() / max(others, 1))
+        """All copies received over peers that have the event, whoever publishes it included (section 3.5.4).
+
+        Copies come back to the publisher, too. Each that has the event passes it on once, to as many as the fan-out: it
+        is never more than that.
+        """
+        return float(self.copies.sum() / max(self.reached.sum(), 1))
 
     @property
     def miss_ratio(self) -> float:
