@@ -31,9 +31,10 @@ TINY = Sizes(
     fan_outs=(2, 3, 4),
     rounds=2,
     kept=2,
+    means=(4, 8),
     churned_peers=80,
-    hours=0.25,
-    adaptive_hours=0.1,
+    hours=(0.0, 0.25),
+    adaptive=(0.05, 0.15),
     settling=12,
 )
 
@@ -76,6 +77,7 @@ def test_every_figure_is_reported_and_drawn(report: Report, tmp_path: Path) -> N
         "Figure 3.8d",
         "Figure 3.9",
         "Figure 3.10",
+        "Figure 3.10, by how much peers follow",
         "Figure 3.11",
         "Figure 3.11, in which weather",
         "Adaptive fan-out",
@@ -107,8 +109,17 @@ def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
     assert systems == 2 * ["PolderCast", "PolderCast, no hurry", "Scribe"]
 
 
+def test_an_adaptive_fan_out_sends_no_more_than_the_highest_that_is_fixed(report: Report) -> None:
+    for pace in ("hurry", "no hurry"):
+        *fixed, adaptive = (row for row in rows_of(report, "Adaptive") if row["pace"] == pace)
+        assert [row["rule"] for row in fixed] == ["f = 2", "f = 3", "f = 4", "f = 5"]
+        copies = [row["duplication"] for row in fixed]
+        assert copies == sorted(copies)
+        assert copies[0] <= adaptive["duplication"] <= copies[-1]
+
+
 def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:
-    shares = [row["Scribe"] for row in rows_of(report, "Figure 3.10")]
+    shares = [row["Scribe"] for row in rows_of(report, "Figure 3.10:")]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0.5
 

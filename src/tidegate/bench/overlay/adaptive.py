@@ -1,10 +1,11 @@
 """Beyond the thesis: a fan-out that adapts, beside fixed ones, under the same churn.
 
-Events are under way while peers come and go. In every minute each rule has its turn, on the same overlay: what becomes
-of that does not depend on events.
+Events are under way while peers come and go. In every minute each rule has its own copy of the same overlay: what
+becomes of that does not depend on events.
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,12 +14,14 @@ import numpy as np
 
 from tidegate.bench.overlay.churned import CYCLE_S, PolderCast, Weather, missed_share, weather_of
 from tidegate.bench.overlay.sizes import Sizes
-from tidegate.bench.report import Report
+from tidegate.bench.report import Report, Row
+from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.fan_out import AdaptiveFanOut
-from tidegate.overlay.swarm.sessions import DAY_S
-from tidegate.overlay.swarm.timed import Pace, Timed
+from tidegate.overlay.swarm.swarm import Flags
+from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
 
-TARGET: Final = 0.002
+_PACES: Final = {"hurry": (Pace(), 0.001), "no hurry": (AS_PRINTED, 0.01)}
+"""Targets, too: without hurry more is missed whatever the fan-out."""
 _FIXED: Final = (2, 3, 4, 5)
 
 
@@ -34,11 +37,11 @@ class Rule:
     reached: int = 0
     delays: list[float] = field(default_factory=list)
 
-    def publish(self, timed: Timed, churn: PolderCast, until: float) -> None:
+    def publish(self, timed: Timed, churn: Churn, until: float) -> None:
         """Publish one event for every topic, and see later who has it."""
         self.set(timed)
         timed.publish()
-        timed.run(until, churn.churn)
+        timed.run(until, churn)
         outcome = timed.outcome()
         share = missed_share(outcome.missed, timed.swarm.up & (outcome.missed + outcome.received > 0))
         self.missed.append(share)
@@ -48,46 +51,49 @@ class Rule:
         self.learn(share)
 
 
-def rules() -> list[Rule]:
+def rules(target: float) -> list[Rule]:
     """Fixed fan-outs, and the one that adapts."""
-    adaptive = AdaptiveFanOut(TARGET)
+    adaptive = AdaptiveFanOut(target)
     fixed = [Rule(f"f = {fan_out}", _all(fan_out), lambda _: None) for fan_out in _FIXED]
-    return [*fixed, Rule(f"adaptive, target {TARGET}", adaptive.set, adaptive.learn)]
+    return [*fixed, Rule(f"adaptive, target {target}", adaptive.set, adaptive.learn)]
 
 
 def report_adaptive(report: Report, sizes: Sizes, seed: int, churn: Path | None, latency: Path | None) -> None:
     """Compare missed events and copies."""
-    hours = sizes.adaptive_hours
-    weather = weather_of(sizes, hours, seed, churn, latency, spread=churn is None, shift_s=7 * DAY_S)
-    tried = rules()
-    run_rules(tried, weather)
-    sudden = weather.sharp | weather.crowded
+    weather = weather_of(sizes, sizes.adaptive, seed, churn, latency, spread=False)
+    rows: list[Row] = []
+    for pace, (kept, target) in _PACES.items():
+        tried = rules(target)
+        run_rules(tried, weather, kept)
+        rows += [_row(pace, rule, weather.sharp | weather.crowded) for rule in tried]
     report.section(
         "Adaptive fan-out: events under way while peers come and go",
-        [
-            {
-                "rule": rule.name,
-                "missed, mean": float(np.mean(rule.missed)),
-                "calm, most": float(np.max(np.array(rule.missed)[~sudden], initial=0.0)),
-                "drops and crowds, most": float(np.max(np.array(rule.missed)[sudden], initial=0.0)),
-                "duplication": rule.copies / max(rule.reached, 1),
-                "seconds, mean": float(np.mean(rule.delays)),
-            }
-            for rule in tried
-        ],
+        rows,
         f"{weather.cycles} minutes; of the peers, those that missed an event. The target is of the mean.",
     )
 
 
-def run_rules(tried: list[Rule], weather: Weather) -> None:
-    """Let all rules have their turn in every cycle, each time in another order."""
-    system = PolderCast(weather, Pace())
-    slot = CYCLE_S / len(tried)
+def _row(pace: str, rule: Rule, sudden: Flags) -> Row:
+    missed = np.array(rule.missed)
+    return {
+        "pace": pace,
+        "rule": rule.name,
+        "missed, mean": float(missed.mean()),
+        "calm, most": float(missed[~sudden].max(initial=0.0)),
+        "drops and crowds, most": float(missed[sudden].max(initial=0.0)),
+        "duplication": rule.copies / max(rule.reached, 1),
+        "seconds, mean": float(np.mean(rule.delays)),
+    }
+
+
+def run_rules(tried: list[Rule], weather: Weather, pace: Pace) -> None:
+    """Let all rules go through the same minutes."""
+    system = PolderCast(weather, pace)
     for cycle in range(weather.cycles):
-        begin = system.begin + cycle * CYCLE_S
-        for place in range(len(tried)):
-            rule = tried[(cycle + place) % len(tried)]
-            rule.publish(system.timed, system, begin + (place + 1) * slot)
+        until = system.begin + (cycle + 1) * CYCLE_S
+        for rule in tried[:-1]:
+            rule.publish(deepcopy(system.timed), system.churn, until)
+        tried[-1].publish(system.timed, system.churn, until)
 
 
 def _all(fan_out: int) -> Callable[[Timed], None]:
