@@ -230,12 +230,14 @@ class Node:
 
     def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int:
         number, message = self._seal.sealed(kind, to, body)
+        self.counters.bytes_sent += len(message)
         self.counters.sent[kind.name.lower()] += 1
         self._carrier.send(message, at)
         return number
 
     def _take(self, data: bytes) -> None:
         """Do what a message asks for; nothing that anybody says raises."""
+        self.counters.bytes_heard += len(data)
         try:
             opened = self._seal.opened(data)
             self.counters.heard[opened.kind.name.lower()] += 1
