@@ -117,6 +117,30 @@ def test_who_leaves_is_forgotten_at_once_and_events_go_round_it() -> None:
     asyncio.run(run())
 
 
+def test_what_a_peer_has_taken_it_passes_on_before_it_leaves() -> None:
+    async def run() -> None:
+        async with overlay(*[{"nasa"}] * 3) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            leaving = Node(settings(nodes[0].address))
+            leaving.subscribe("nasa")
+            async with leaving:
+                await until(lambda: is_complete([*nodes, leaving]), "rings are complete")
+                # Nobody else hears of it at first, and the block ends at once.
+                ears = [node._carrier._take for node in nodes]
+                for node in nodes:
+                    node._carrier._take = lambda _: None
+                publishing = asyncio.create_task(leaving.publish("nasa", "last words"))
+                await asyncio.sleep(0)
+                for node, take in zip(nodes, ears, strict=True):
+                    asyncio.get_running_loop().call_later(0.2, setattr, node._carrier, "_take", take)
+            assert await publishing
+            for node in nodes:
+                assert await read(node, 1) == ["nasa: last words"]
+            assert [event async for event in leaving.events()] == [event async for event in leaving.events()] == []
+
+    asyncio.run(run())
+
+
 def test_whoever_does_not_acknowledge_is_stood_in_for() -> None:
     async def run() -> None:
         async with overlay(*[{"nasa"}] * 6) as nodes:

@@ -19,6 +19,9 @@ class Counters:
     `connection`: one that ended before its message did, or was not heeded."""
     unsent: Counter[str] = field(default_factory=Counter)
     """By how it would have gone: `datagram` or `connection`."""
+    bytes_sent: int = 0
+    bytes_heard: int = 0
+    """Of messages, whether heeded or not."""
     published: int = 0
     delivered: int = 0
     repeated: int = 0

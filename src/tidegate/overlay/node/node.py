@@ -2,11 +2,11 @@
 
 import asyncio
 import json
+import logging
 import random
 import secrets
 import time
 from collections.abc import AsyncIterator, Collection
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from tidegate.deliver.ends import Address, is_loopback
@@ -30,6 +30,7 @@ _MOST_UNREAD_BYTES: Final = 1 << 26
 # Cycles after which a peer asks whom it joined by again: parts of a network that was cut find each other so.
 _ASK_AGAIN: Final = 60
 _LOOK_S: Final = 0.05
+_LONGEST_FAREWELL_S: Final = 2.0
 # Who is new, or has found somebody silent, gossips four times as often for a while: there is more to be learned.
 _HURRY, _HURRIED_CYCLES = 4, 20
 
@@ -87,22 +88,26 @@ class Node:
         """Listen, and begin to join."""
         loop = asyncio.get_running_loop()
         self._joins = tuple([await loop.run_in_executor(None, resolved, one) for one in self.settings.join])
-        at = await self._carrier.open(self.settings.listen)
         told = self.settings.advertise
-        if told is not None:
-            at = await loop.run_in_executor(None, resolved, Address(told.host, told.port or at.port))
+        reached = None if told is None else await loop.run_in_executor(None, resolved, told)
+        at = await self._carrier.open(self.settings.listen)
+        if reached is not None:
+            at = Address(reached.host, reached.port or at.port)
         self._directory = Directory(self.id, at, self.settings.gossip)
         self._gossiping = Gossiping(self._directory, self.settings.gossip, random_state(secrets.randbits(64)))
         self._follow()
         self._task = asyncio.create_task(self._live())
+        self._task.add_done_callback(_say_why)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Say farewell, and end."""
+        """Pass on what is under way, say farewell, and end."""
         if self._task is not None:
             self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.gather(self._task, return_exceptions=True)
+        patience = time.monotonic() + _LONGEST_FAREWELL_S
+        while len(self._spreading) and time.monotonic() < patience:
+            await asyncio.sleep(_LOOK_S)
         for profile in self._gossiping.everybody():
             self._send(Kind.LEAVE, profile.id, profile.address, b"")
         self._spreading.close()
@@ -153,6 +158,7 @@ class Node:
         while (event := await self._unread.get()) is not None:
             self._unread_bytes -= len(event.body)
             yield event
+        self._unread.put_nowait(None)
 
     def neighbours(self, topic: str) -> tuple[list[int], list[int]]:
         """Return the ids of successors and predecessors in a ring, nearest first."""
@@ -230,12 +236,14 @@ class Node:
 
     def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int:
         number, message = self._seal.sealed(kind, to, body)
+        self.counters.bytes_sent += len(message)
         self.counters.sent[kind.name.lower()] += 1
         self._carrier.send(message, at)
         return number
 
     def _take(self, data: bytes) -> None:
         """Do what a message asks for; nothing that anybody says raises."""
+        self.counters.bytes_heard += len(data)
         try:
             opened = self._seal.opened(data)
             self.counters.heard[opened.kind.name.lower()] += 1
@@ -313,3 +321,9 @@ class Node:
         self.counters.silent += 1
         self._hurries = _HURRIED_CYCLES
         self._gossiping.forget(peer)
+
+
+def _say_why(task: asyncio.Task[None]) -> None:
+    """A peer that gossips no more is soon forgotten by all: nobody would know why."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logging.getLogger(__name__).error("the peer has ceased to gossip", exc_info=error)
