@@ -3,6 +3,7 @@
 import asyncio
 import random
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -141,7 +142,10 @@ def test_what_a_peer_has_taken_it_passes_on_before_it_leaves() -> None:
     asyncio.run(run())
 
 
-def test_whoever_does_not_acknowledge_is_stood_in_for() -> None:
+def test_whoever_does_not_acknowledge_is_stood_in_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is under way to the deaf is not waited for at the end.
+    monkeypatch.setattr(nodes_module, "_LONGEST_FAREWELL_S", 0.0)
+
     async def run() -> None:
         async with overlay(*[{"nasa"}] * 6) as nodes:
             await until(lambda: is_complete(nodes), "rings are complete")
@@ -191,7 +195,33 @@ def test_who_comes_before_the_peer_it_joins_by_asks_until_that_is_there() -> Non
     asyncio.run(run())
 
 
-def test_who_has_its_hands_full_takes_nothing_more_and_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_a_network_that_was_cut_find_each_other_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes_module, "_ASK_AGAIN", 10)
+
+    def cut(node: Node, off: list[Node]) -> Callable[[], None]:
+        """Let a peer hear nothing of some others; return what ends that."""
+        take, far = node._carrier._take, {one.id.to_bytes(8) for one in off}
+        node._carrier._take = lambda message: None if message[4:12] in far else take(message)
+        return lambda: setattr(node._carrier, "_take", take)
+
+    def knows(node: Node, others: list[Node]) -> bool:
+        return not {one.id for one in node._gossiping.everybody()}.isdisjoint(one.id for one in others)
+
+    async def run() -> None:
+        async with overlay(*[{"nasa"}] * 4) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            here, there = nodes[:2], nodes[2:]
+            mends = [cut(node, there) for node in here] + [cut(node, here) for node in there]
+            parts = [*((node, there) for node in here), *((node, here) for node in there)]
+            await until(lambda: not any(knows(*part) for part in parts), "the parts have forgotten each other")
+            for mend in mends:
+                mend()
+            await until(lambda: is_complete(nodes), "they are one ring again")
+
+    asyncio.run(run())
+
+
+def test_who_has_its_hands_full_takes_nothing_more_and_is_asked_again() -> None:
     async def run() -> None:
         async with overlay({"nasa"}, {"nasa"}) as nodes:
             await until(lambda: is_complete(nodes), "rings are complete")
