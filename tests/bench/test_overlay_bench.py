@@ -31,6 +31,7 @@ TINY = Sizes(
     fan_outs=(2, 3, 4),
     rounds=2,
     kept=2,
+    means=(4, 8),
     churned_peers=80,
     hours=0.25,
     adaptive_hours=0.1,
@@ -76,6 +77,7 @@ def test_every_figure_is_reported_and_drawn(report: Report, tmp_path: Path) -> N
         "Figure 3.8d",
         "Figure 3.9",
         "Figure 3.10",
+        "Figure 3.10, by how much peers follow",
         "Figure 3.11",
         "Figure 3.11, in which weather",
         "Adaptive fan-out",
@@ -108,7 +110,7 @@ def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
 
 
 def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:
-    shares = [row["Scribe"] for row in rows_of(report, "Figure 3.10")]
+    shares = [row["Scribe"] for row in rows_of(report, "Figure 3.10:")]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0.5
 

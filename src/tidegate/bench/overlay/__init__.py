@@ -18,7 +18,7 @@ from tidegate.bench.overlay.plots import plot
 from tidegate.bench.overlay.scene import graphs_of, settled_forest
 from tidegate.bench.overlay.sizes import SIZES, Sizes
 from tidegate.bench.overlay.spread import report_events, report_neighbours
-from tidegate.bench.overlay.upkeep import report_upkeep
+from tidegate.bench.overlay.upkeep import report_relays, report_upkeep
 from tidegate.bench.parts import run_parts
 from tidegate.bench.report import Report, Scale
 from tidegate.errors import ConfigError
@@ -68,6 +68,7 @@ def _parts(
     events, scribe = report_events(report, swarm, forest, sizes)
     yield "upkeep"
     upkeep = report_upkeep(report, swarm, forest, sizes)
+    report_relays(report, sizes, seed)
     yield "churn"
     churned = report_churn(report, sizes, seed, churn, latency)
     yield "fan-outs"

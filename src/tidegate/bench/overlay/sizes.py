@@ -23,6 +23,8 @@ class Sizes:
     """Events of every topic from which hops and copies are averaged."""
     kept: int
     """Cycles in which the letters that keep the overlay are counted."""
+    means: tuple[int, ...]
+    """Topics that a peer follows, where it is asked how much depends on that."""
     churned_peers: int
     hours: float
     """Of churn, a minute being a cycle."""
@@ -41,6 +43,7 @@ SIZES: Final[dict[Scale, Sizes]] = {
         fan_outs=(2, 3, 5),
         rounds=3,
         kept=5,
+        means=(5, 10, 20),
         churned_peers=400,
         hours=1.5,
         adaptive_hours=0.75,
@@ -48,30 +51,32 @@ SIZES: Final[dict[Scale, Sizes]] = {
     ),
     "paper": Sizes(
         peers=10_000,
-        facebook_follows=18,
+        facebook_follows=10,
         twitter_follows=30,
         cycles=100,
         slow_cycles=300,
         fan_outs=(2, 3, 4, 5, 6, 8, 10),
         rounds=10,
         kept=10,
+        means=(5, 10, 19, 30),
         churned_peers=4_000,
-        hours=24.0,
-        adaptive_hours=6.0,
+        hours=20.0,
+        adaptive_hours=5.0,
         settling=40,
     ),
     "max": Sizes(
         peers=30_000,
-        facebook_follows=18,
+        facebook_follows=10,
         twitter_follows=30,
         cycles=100,
         slow_cycles=300,
         fan_outs=(2, 3, 4, 5, 6, 8, 10),
         rounds=10,
         kept=10,
+        means=(5, 10, 19, 30),
         churned_peers=8_000,
-        hours=48.0,
-        adaptive_hours=6.0,
+        hours=40.0,
+        adaptive_hours=5.0,
         settling=40,
     ),
 }

@@ -77,7 +77,8 @@ def carried_events(forest: Forest, rounds: int) -> Events:
         _sum([one.subscribers for one in spreads]),
         _sum([one.reached for one in spreads]),
         _sum([one.hops for one in spreads]),
-        _sum([one.delivered for one in spreads]),
+        # Whoever publishes has the event, as if it had got it.
+        _sum([one.delivered + (one.subscribers > 0) for one in spreads]),
         _sum([one.received - one.unwanted for one in spreads]),
         np.diff(forest.topics.offsets) * rounds,
     )
