@@ -33,8 +33,8 @@ TINY = Sizes(
     kept=2,
     means=(4, 8),
     churned_peers=80,
-    hours=0.25,
-    adaptive_hours=0.1,
+    hours=(0.0, 0.25),
+    adaptive=(0.05, 0.15),
     settling=12,
 )
 

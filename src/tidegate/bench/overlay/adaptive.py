@@ -1,10 +1,11 @@
 """Beyond the thesis: a fan-out that adapts, beside fixed ones, under the same churn.
 
-Events are under way while peers come and go. In every minute each rule has its turn, on the same overlay: what becomes
-of that does not depend on events.
+Events are under way while peers come and go. In every minute each rule has its own copy of the same overlay: what
+becomes of that does not depend on events.
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -14,8 +15,8 @@ import numpy as np
 from tidegate.bench.overlay.churned import CYCLE_S, PolderCast, Weather, missed_share, weather_of
 from tidegate.bench.overlay.sizes import Sizes
 from tidegate.bench.report import Report
+from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.fan_out import AdaptiveFanOut
-from tidegate.overlay.swarm.sessions import DAY_S
 from tidegate.overlay.swarm.timed import Pace, Timed
 
 TARGET: Final = 0.002
@@ -34,11 +35,11 @@ class Rule:
     reached: int = 0
     delays: list[float] = field(default_factory=list)
 
-    def publish(self, timed: Timed, churn: PolderCast, until: float) -> None:
+    def publish(self, timed: Timed, churn: Churn, until: float) -> None:
         """Publish one event for every topic, and see later who has it."""
         self.set(timed)
         timed.publish()
-        timed.run(until, churn.churn)
+        timed.run(until, churn)
         outcome = timed.outcome()
         share = missed_share(outcome.missed, timed.swarm.up & (outcome.missed + outcome.received > 0))
         self.missed.append(share)
@@ -57,8 +58,7 @@ def rules() -> list[Rule]:
 
 def report_adaptive(report: Report, sizes: Sizes, seed: int, churn: Path | None, latency: Path | None) -> None:
     """Compare missed events and copies."""
-    hours = sizes.adaptive_hours
-    weather = weather_of(sizes, hours, seed, churn, latency, spread=churn is None, shift_s=7 * DAY_S)
+    weather = weather_of(sizes, sizes.adaptive, seed, churn, latency, spread=False)
     tried = rules()
     run_rules(tried, weather)
     sudden = weather.sharp | weather.crowded
@@ -80,14 +80,13 @@ def report_adaptive(report: Report, sizes: Sizes, seed: int, churn: Path | None,
 
 
 def run_rules(tried: list[Rule], weather: Weather) -> None:
-    """Let all rules have their turn in every cycle, each time in another order."""
+    """Let all rules go through the same minutes."""
     system = PolderCast(weather, Pace())
-    slot = CYCLE_S / len(tried)
     for cycle in range(weather.cycles):
-        begin = system.begin + cycle * CYCLE_S
-        for place in range(len(tried)):
-            rule = tried[(cycle + place) % len(tried)]
-            rule.publish(system.timed, system, begin + (place + 1) * slot)
+        until = system.begin + (cycle + 1) * CYCLE_S
+        for rule in tried[:-1]:
+            rule.publish(deepcopy(system.timed), system.churn, until)
+        tried[-1].publish(system.timed, system.churn, until)
 
 
 def _all(fan_out: int) -> Callable[[Timed], None]:

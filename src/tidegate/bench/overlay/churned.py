@@ -63,15 +63,18 @@ class Trial(Protocol):
 
 
 def weather_of(
-    sizes: Sizes, hours: float, seed: int, churn: Path | None, latency: Path | None, *, spread: bool, shift_s: float
+    sizes: Sizes, hours: tuple[float, float], seed: int, churn: Path | None, latency: Path | None, *, spread: bool
 ) -> Weather:
-    """Draw churn and latencies, or read them; `spread` is of a trace alone."""
-    peers, seconds = sizes.churned_peers, hours * 3600
+    """Draw churn and latencies for so many hours, or read what there is of them then; `spread` is of a trace alone.
+
+    A trace is tiled by copies of its peers that are each a week later.
+    """
+    peers, seconds = sizes.churned_peers, (hours[1] - hours[0]) * 3600
     if churn is None:
         sessions = _stormy(drawn_sessions(peers, seconds, seed), seconds, seed)
     else:
-        sessions = read_sessions(churn).tiled(peers, shift_s)
-        sessions = (sessions.spread(PING_S, seed) if spread else sessions).between(0.0, seconds)
+        sessions = read_sessions(churn).tiled(peers, 7 * DAY_S)
+        sessions = (sessions.spread(PING_S, seed) if spread else sessions).between(hours[0] * 3600, hours[1] * 3600)
     return Weather(
         Churn.of(sessions, seconds),
         int(seconds // CYCLE_S),
@@ -156,7 +159,7 @@ def report_churn(
     rows: list[Row] = []
     kinds = {"as asked every half hour": False, "spread": True} if churn else {"drawn": True}
     for kind, spread in kinds.items():
-        weather = weather_of(sizes, sizes.hours, seed, churn, latency, spread=spread, shift_s=7 * DAY_S)
+        weather = weather_of(sizes, sizes.hours, seed, churn, latency, spread=spread)
         trials: dict[str, Callable[[], Trial]] = {
             "PolderCast": lambda weather=weather: PolderCast(weather, Pace()),  # type: ignore[misc]
             "PolderCast, no hurry": lambda weather=weather: PolderCast(weather, AS_PRINTED),  # type: ignore[misc]

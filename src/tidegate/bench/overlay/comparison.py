@@ -110,11 +110,8 @@ def summarise(report: Report, found: Found) -> None:
         ("hops grow no faster than the logarithm of a topic's peers", _growth(found), _growth(found) < 1.5),
         ("Scribe's hops above PolderCast's most (thesis 1.7)", found.hops_ratio, found.hops_ratio > 1),
         ("duplication at most f", max((e.duplication / f for f, e in found.events.items())), not over),
-        (
-            "Scribe: over 80 % unwanted for over 90 %",
-            found.upkeep["much unwanted"],
-            found.upkeep["much unwanted"] > 0.9,
-        ),
+        ("Scribe: over 80 % unwanted, for more than 0.9 of peers", found.upkeep["much"], found.upkeep["much"] > 0.9),
+        ("the same without what keeps Pastry", found.upkeep["much, trees"], found.upkeep["much, trees"] > 0.9),
         ("miss ratio under churn at most 0.01 but for sharp drops", calm, calm <= 0.01),
         ("at most 0.04 in sharp drops", drops, drops <= 0.04),
         ("Scribe misses about ten times as much", times, times > 5),

@@ -26,9 +26,10 @@ class Sizes:
     means: tuple[int, ...]
     """Topics that a peer follows, where it is asked how much depends on that."""
     churned_peers: int
-    hours: float
-    """Of churn, a minute being a cycle."""
-    adaptive_hours: float
+    hours: tuple[float, float]
+    """Of churn, from and until when; a minute is a cycle."""
+    adaptive: tuple[float, float]
+    """The same, where fan-outs are compared."""
     settling: int
     """Cycles before churn begins."""
 
@@ -45,8 +46,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
         kept=5,
         means=(5, 10, 20),
         churned_peers=400,
-        hours=1.5,
-        adaptive_hours=0.75,
+        hours=(0.0, 1.5),
+        adaptive=(0.0, 0.75),
         settling=25,
     ),
     "paper": Sizes(
@@ -60,8 +61,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
         kept=10,
         means=(5, 10, 19, 30),
         churned_peers=4_000,
-        hours=20.0,
-        adaptive_hours=5.0,
+        hours=(0.0, 20.0),
+        adaptive=(17.0, 19.0),
         settling=40,
     ),
     "max": Sizes(
@@ -75,8 +76,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
         kept=10,
         means=(5, 10, 19, 30),
         churned_peers=8_000,
-        hours=40.0,
-        adaptive_hours=5.0,
+        hours=(0.0, 40.0),
+        adaptive=(17.0, 19.0),
         settling=40,
     ),
 }

@@ -7,6 +7,7 @@ last events of their topics.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from tidegate.overlay.poldercast.ringcast import LEAST_FAN_OUT
 from tidegate.overlay.swarm.flying import TICK_S
 from tidegate.overlay.swarm.swarm import Flags
 from tidegate.overlay.swarm.timed import Timed
+
+_GAIN: Final = 0.1
+_MOST_AT_ONCE: Final = 2.0
 
 
 @dataclass
@@ -28,8 +32,8 @@ class AdaptiveFanOut:
     patience: int = 3
     """So many cycles after somebody was found silent, or after coming, a peer is restless."""
     seed: int = 0
-    extra: float = 0.0
-    """By how many those that are restless pass an event on to more than along the ring."""
+    extra: float = 2.0
+    """To how many more those that are restless pass an event on than along the ring."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be held."""
@@ -40,11 +44,12 @@ class AdaptiveFanOut:
         self._generator = np.random.default_rng([self.seed, 14])
 
     def learn(self, missed: float) -> None:
-        """Take in what share of peers have missed an event: too many raise the fan-out at once, few lower it slowly."""
-        if missed > self.target:
-            self.extra = min(self.extra + min(missed / self.target - 1, 2.0), 2.0 * (self.most - LEAST_FAN_OUT))
-        else:
-            self.extra = max(self.extra - 0.2, 0.0)
+        """Take in what share of peers have missed an event: more than the target raises the fan-out, less lowers it.
+
+        By so much that it stays if the mean is the target; one bad round does not raise it by more than two.
+        """
+        change = min(_GAIN * (missed / self.target - 1), _MOST_AT_ONCE)
+        self.extra = min(max(self.extra + change, 0.0), 2.0 * (self.most - LEAST_FAN_OUT))
 
     def set(self, timed: Timed) -> None:
         """Tell all peers how many copies they send."""
