@@ -109,6 +109,15 @@ def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
     assert systems == 2 * ["PolderCast", "PolderCast, no hurry", "Scribe"]
 
 
+def test_an_adaptive_fan_out_sends_no_more_than_the_highest_that_is_fixed(report: Report) -> None:
+    for pace in ("hurry", "no hurry"):
+        *fixed, adaptive = (row for row in rows_of(report, "Adaptive") if row["pace"] == pace)
+        assert [row["rule"] for row in fixed] == ["f = 2", "f = 3", "f = 4", "f = 5"]
+        copies = [row["duplication"] for row in fixed]
+        assert copies == sorted(copies)
+        assert copies[0] <= adaptive["duplication"] <= copies[-1]
+
+
 def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:
     shares = [row["Scribe"] for row in rows_of(report, "Figure 3.10:")]
     assert shares == sorted(shares, reverse=True)

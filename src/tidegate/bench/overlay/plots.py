@@ -25,7 +25,7 @@ _PANELS: Final = (
     Panel("Figure 3.10:", "Figure 3.10: peers with more unwanted traffic, Scribe", "unwanted, more than", "Scribe"),
     Panel("Figure 3.11: who", "Figure 3.11: peers", "hour", "peers", "times"),
     *(Panel("Figure 3.11: who", f"Figure 3.11: missed, {name}", "hour", f"{name}, most", "times") for name in _MISSED),
-    Panel("Adaptive", "Adaptive fan-out: missed by duplication", "duplication", "missed, mean", "rule"),
+    Panel("Adaptive", "Adaptive fan-out: missed by duplication", "duplication", "missed, mean", "pace"),
 )
 
 

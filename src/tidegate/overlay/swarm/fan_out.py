@@ -26,7 +26,7 @@ _MOST_AT_ONCE: Final = 2.0
 class AdaptiveFanOut:
     """Holds a share of peers that miss an event at most, in the mean, with the fewest copies it can."""
 
-    target: float = 0.002
+    target: float = 0.001
     most: int = 8
     """Copies that a peer sends of an event."""
     patience: int = 3
