@@ -101,3 +101,14 @@ def test_a_job_offloads_to_peers_as_the_page_says(peers: list[Peer], tmp_path: P
     inbox = Inbox(Database.open(f"sqlite:///{tmp_path}/inbox.db"))
     assert len(inbox.tail(0)) == 20
     assert not any(inbox.since(f"reader{reader}", live=True) for reader in range(10))
+
+
+def test_simulations_of_the_page_show_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments, peers in zip(commands("Simulated peers"), ("500", None), strict=True):
+        found = CliRunner().invoke(app, arguments)
+        assert found.exit_code == 0, found.exception
+        heads, first, *_ = found.output.splitlines()
+        assert all(head in heads for head in ("complete", "hit ratio", "missed by", "hops", "copies"))
+        assert peers in (None, first.split()[1])
+    assert "peers find their ring" in (tmp_path / "ring.html").read_text("utf-8")

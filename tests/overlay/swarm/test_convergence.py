@@ -177,3 +177,14 @@ def test_the_way_of_an_event_grows_with_the_logarithm_of_those_that_follow_its_t
     assert hops[2] < np.log2(sizes[2])
     # Four times as many cost about as much more each time.
     assert hops[2] - hops[1] < 1.5 * (hops[1] - hops[0])
+
+
+def test_who_may_publish_does_and_anybody_where_nobody_may() -> None:
+    swarm = Swarm(from_rows([[0, 1]] * 3 + [[1]] * 3), seed=1)
+    # Nobody knows anybody: whoever publishes is the only one that is reached.
+    may = np.arange(6) == 4
+    missed = np.sum([disseminated(swarm, publishers=may, seed=seed).missed for seed in range(20)], axis=0)
+    assert missed[4] == 0
+    assert (missed[[3, 5]] == 20).all()
+    assert (missed[:3] > 20).all()
+    assert missed[:3].sum() == 3 * 20 + 2 * 20

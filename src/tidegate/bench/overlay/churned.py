@@ -107,9 +107,9 @@ class PolderCast:
         """Go on for a minute, and freeze."""
         now = self.begin + (number + 1) * CYCLE_S
         self.timed.run(now, self.churn)
-        spread = disseminated(self.timed.swarm, seed=number)
-        asked = self.timed.swarm.up & (spread.missed + spread.received > 0)
-        return missed_share(spread.missed, asked & (self.timed.world.came <= now - WARM_UP_S))
+        settled = self.timed.swarm.up & (self.timed.world.came <= now - WARM_UP_S)
+        spread = disseminated(self.timed.swarm, publishers=settled, seed=number)
+        return missed_share(spread.missed, settled & (spread.missed + spread.received > 0))
 
 
 class Scribe:

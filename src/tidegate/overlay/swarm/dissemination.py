@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tidegate.csr import Csr, Int64
+from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
 from tidegate.kernels import njit
 from tidegate.overlay.poldercast.entries import below
@@ -61,13 +61,20 @@ class Dissemination:
 
 
 def disseminated(
-    swarm: Swarm, fan_out: int = 2, shortcuts: int = BY_BOTH, *, stand_in: bool = True, seed: int = 0
+    swarm: Swarm,
+    fan_out: int = 2,
+    shortcuts: int = BY_BOTH,
+    *,
+    stand_in: bool = True,
+    publishers: Flags | None = None,
+    seed: int = 0,
 ) -> Dissemination:
     """Publish one event for every topic, each by any subscriber that is up, and let it spread; the swarm stays as it
     is.
 
     `stand_in` lets a peer find out that a ring neighbour is gone when it sends to it, as a connection would tell it,
-    and take the next one instead.
+    and take the next one instead. Where some of a topic's subscribers are among `publishers`, one of these publishes:
+    who has just come may know nobody yet.
     """
     if fan_out < LEAST_FAN_OUT:
         raise ConfigError(f"a fan-out of {fan_out}: an event goes along its ring both ways, so give at least 2")
@@ -77,7 +84,18 @@ def disseminated(
     reachable = swarm.up if stand_in else np.ones(peers, np.bool_)
     room = np.zeros((2, peers), np.int64), np.zeros(fan_out, np.int64)
     random = random_state([swarm.seed, 2, seed])
-    _publish_all(swarm.nodes, swarm.subscribers, swarm.up, reachable, shortcuts, random, room, by_topic, by_peer)
+    _publish_all(
+        swarm.nodes,
+        swarm.subscribers,
+        swarm.up,
+        swarm.up if publishers is None else publishers,
+        reachable,
+        shortcuts,
+        random,
+        room,
+        by_topic,
+        by_peer,
+    )
     return Dissemination(*by_topic, *by_peer)
 
 
@@ -86,6 +104,7 @@ def _publish_all(
     nodes: Nodes,
     subscribers: Csr,
     up: Flags,
+    publishers: Flags,
     reachable: Flags,
     shortcuts: int,
     random: State,
@@ -100,7 +119,7 @@ def _publish_all(
         present = everybody[up[everybody]]
         by_topic[0, topic] = len(present)
         if len(present) > 0:
-            first = present[below(len(present), random)]
+            first = one_of(present, publishers, random)
             _spread(
                 nodes, topic, first, up, reachable, shortcuts, random, queue, out, hop, by_topic[:, topic], by_peer[1]
             )
@@ -108,6 +127,13 @@ def _publish_all(
             if hop[peer] < 0:
                 by_peer[0, peer] += 1
             hop[peer] = -1
+
+
+@njit(cache=True)
+def one_of(present: Int32, publishers: Flags, random: State) -> Any:
+    """Draw one of those present that may publish, or any of them if none may."""
+    able = present[publishers[present]]
+    return able[below(len(able), random)] if len(able) > 0 else present[below(len(present), random)]
 
 
 @njit(cache=True)

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.kernels import njit
-from tidegate.overlay.poldercast.entries import below
 from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
 from tidegate.overlay.poldercast.settings import RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
+from tidegate.overlay.swarm.dissemination import one_of
 from tidegate.overlay.swarm.flights import (
     ANSWER,
     CHECK,
@@ -129,9 +129,20 @@ def go_on(
 
 @njit(cache=True)
 def publish(
-    nodes: Nodes, subscribers: Csr, world: World, flights: Flights, spreading: Spreading, shortcuts: int, now: float
+    nodes: Nodes,
+    subscribers: Csr,
+    world: World,
+    flights: Flights,
+    spreading: Spreading,
+    shortcuts: int,
+    warm_up: float,
+    now: float,
 ) -> None:
-    """Publish one event for every topic, by any subscriber that is up. There has to be room for all that is sent."""
+    """Publish one event for every topic, by any subscriber that is up, if possible not by one that has just come.
+
+    There has to be room for all that is sent.
+    """
+    settled = world.came <= now - warm_up
     spreading.copies[:] = 0
     spreading.lost[:] = 0
     spreading.received[:] = 0
@@ -139,7 +150,7 @@ def publish(
         everybody = subscribers.values[subscribers.offsets[topic] : subscribers.offsets[topic + 1]]
         present = everybody[world.up[everybody]]
         if len(present) > 0:
-            first = present[below(len(present), spreading.random)]
+            first = one_of(present, settled, spreading.random)
             spreading.event[topic] += 1
             spreading.published[topic] = now
             spreading.received[first] += 1

@@ -154,6 +154,7 @@ class Timed:
             self._flying[0],
             self.spreading,
             self.shortcuts,
+            WARM_UP_S,
             self.now,
         )
 
