@@ -1,9 +1,9 @@
 """A fan-out that adapts: as many copies as it takes to hold a target, and where they are needed.
 
 The thesis has one fan-out for all. But what is missed is missed where rings are broken, and while they are: peers that
-have just found others silent, or have just come, pass an event on to more; the others along their rings alone, unless
-that does not do. How many more follows from what was missed: peers find that out from each other, by the numbers of the
-last events of their topics.
+have just found others silent, or have just come, pass an event on to more; the others along their rings alone. How many
+more follows from what was missed: peers find that out from each other, by the numbers of the last events of their
+topics. A target that copies cannot hold, because somebody is known to nobody, costs those that are restless alone.
 """
 
 from dataclasses import dataclass
@@ -49,15 +49,13 @@ class AdaptiveFanOut:
         By so much that it stays if the mean is the target; one bad round does not raise it by more than two.
         """
         change = min(_GAIN * (missed / self.target - 1), _MOST_AT_ONCE)
-        self.extra = min(max(self.extra + change, 0.0), 2.0 * (self.most - LEAST_FAN_OUT))
+        self.extra = min(max(self.extra + change, 0.0), float(self.most - LEAST_FAN_OUT))
 
     def set(self, timed: Timed) -> None:
         """Tell all peers how many copies they send."""
-        room = self.most - LEAST_FAN_OUT
-        calm = max(self.extra - room, 0.0)
-        wanted = np.where(restless(timed, self.patience), min(self.extra, room), calm)
+        wanted = np.where(restless(timed, self.patience), self.extra, 0.0)
         drawn = np.floor(wanted + self._generator.random(len(wanted))).astype(np.int64)
-        timed.spreading.fan_outs[:] = LEAST_FAN_OUT + np.minimum(drawn, room)
+        timed.spreading.fan_outs[:] = LEAST_FAN_OUT + drawn
 
 
 def restless(timed: Timed, cycles: int) -> Flags:
