@@ -99,8 +99,7 @@ def test_complete_rings_reach_everybody_with_at_most_f_copies(report: Report) ->
     assert report.summary["hit_ratio_static"] == 1.0
     for row in rows_of(report, "Figures 3.8a"):
         assert row["hit ratio"] == 1.0
-        if row["f"] is not None:
-            assert 1 <= row["duplication"] <= row["f"]
+        assert 1 <= row["duplication"] <= row["f"]
 
 
 def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
@@ -111,7 +110,7 @@ def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
 
 def test_an_adaptive_fan_out_sends_no_more_than_the_highest_that_is_fixed(report: Report) -> None:
     for pace in ("hurry", "no hurry"):
-        *fixed, adaptive = (row for row in rows_of(report, "Adaptive") if row["pace"] == pace)
+        *fixed, adaptive = (row for row in rows_of(report, "Adaptive") if row["pace"].startswith(f"{pace},"))
         assert [row["rule"] for row in fixed] == ["f = 2", "f = 3", "f = 4", "f = 5"]
         copies = [row["duplication"] for row in fixed]
         assert copies == sorted(copies)

@@ -76,7 +76,7 @@ def report_adaptive(report: Report, sizes: Sizes, seed: int, churn: Path | None,
 def _row(pace: str, rule: Rule, sudden: Flags) -> Row:
     missed = np.array(rule.missed)
     return {
-        "pace": pace,
+        "pace": f"{pace}, {'fixed' if rule.name.startswith('f') else 'adaptive'}",
         "rule": rule.name,
         "missed, mean": float(missed.mean()),
         "calm, most": float(missed[~sudden].max(initial=0.0)),

@@ -98,8 +98,7 @@ def report_by_size(report: Report, graphs: list[Graph], swarms: list[Converged])
                 done = cycles[inside][cycles[inside] >= 0]
                 rows.append(
                     {
-                        "graph": graph.name,
-                        "what": what,
+                        "what": f"{graph.name}, {what}",
                         "size": name,
                         "from": int(sizes[inside].min()),
                         "how many": len(inside),

@@ -130,12 +130,13 @@ def report_events(report: Report, swarm: Swarm, forest: Forest, sizes: Sizes) ->
                 by_topic += _by_topic(f"{way}, f = {fan_out}", events)
     by_topic += _by_topic(f"both, f = {min(both)}", both[min(both)])
     by_topic += _by_topic("Scribe", scribe)
-    rows.append(_row("Scribe", None, scribe))
+    rows += [_row("Scribe", fan_out, scribe) for fan_out in sizes.fan_outs]
     report.section(
         "Figures 3.8a and 3.8b: hops and duplication by fan-out",
         rows,
         "Thesis: hops fall and duplication rises with f, hardly so with Cyclon alone, most with Vicinity alone; "
-        f"Scribe's hops are {THESIS_HOPS_RATIO} times the most that PolderCast takes. Duplication is at most f.",
+        f"Scribe's hops are {THESIS_HOPS_RATIO} times the most that PolderCast takes. Duplication is at most f. "
+        "Scribe has no fan-out.",
     )
     report.section(
         "Figure 3.8c: hops by peers of a topic",
@@ -166,7 +167,7 @@ def _known(forest: Forest) -> Int64:
     return np.array([len(np.unique(one[one >= 0])) for one in known])
 
 
-def _row(way: str, fan_out: int | None, events: Events) -> Row:
+def _row(way: str, fan_out: int, events: Events) -> Row:
     return {
         "shortcuts": way,
         "f": fan_out,
