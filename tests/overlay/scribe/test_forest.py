@@ -281,3 +281,11 @@ def test_ids_lie_all_around_the_circle() -> None:
     ids = Forest(from_rows([[]] * 1000), seed=1).nodes.ids
     assert len(set(ids.tolist())) == 1000
     assert np.histogram(ids.astype(float), 10, (0, float(CIRCLE)))[0].min() > 50
+
+
+def test_who_may_publish_does_and_anybody_where_nobody_may() -> None:
+    forest = stood(Forest(from_rows([[0], [0], [0]]), seed=1))
+    # Whoever publishes has the event at once, and is due none.
+    for may, publishes in ((np.array([False, True, False]), {1}), (np.zeros(3, np.bool_), {0, 1, 2})):
+        due = [disseminated(forest, publishers=may, seed=seed).due for seed in range(20)]
+        assert {int(np.flatnonzero(each == 0)[0]) for each in due} == publishes

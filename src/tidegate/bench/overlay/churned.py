@@ -133,9 +133,9 @@ class Scribe:
         self._change(times[early | comes], who[early | comes], comes[early | comes])
         self.forest.run()
         self._change(times[~early & ~comes], who[~early & ~comes], comes[~early & ~comes])
-        spread = carried(self.forest, seed=number)
-        asked = self.forest.up & (spread.due > 0) & (self.came <= end - WARM_UP_S)
-        return missed_share(spread.missed, asked)
+        settled = self.forest.up & (self.came <= end - WARM_UP_S)
+        spread = carried(self.forest, publishers=settled, seed=number)
+        return missed_share(spread.missed, settled & (spread.due > 0))
 
     def _change(self, times: Floats, who: Int64, comes: Flags) -> None:
         for time, peer, here in zip(times.tolist(), who.tolist(), comes.tolist(), strict=True):
@@ -225,5 +225,5 @@ def _summary(report: Report, found: dict[str, dict[str, float]]) -> None:
             for name, one in found.items()
         ],
         "Drops and crowds: more than a tenth goes, or comes, within a minute; and the ten minutes after. Who came less "
-        "than ten seconds ago is left out.",
+        "than ten seconds ago is left out, and does not publish.",
     )

@@ -11,12 +11,12 @@ import numpy as np
 
 from tidegate.csr import Csr, Int64
 from tidegate.kernels import njit
-from tidegate.overlay.poldercast.entries import below
 from tidegate.overlay.scribe.forest import Flags, Forest
 from tidegate.overlay.scribe.membership import follows, member_of
 from tidegate.overlay.scribe.pastry import next_hop
 from tidegate.overlay.scribe.settings import MOST_HOPS
 from tidegate.overlay.scribe.state import CHILD, CHILDREN, FURTHER, NOBODY, Nodes, Trees
+from tidegate.overlay.swarm.dissemination import one_of
 from tidegate.workload.alias import State, random_state
 
 _SUBSCRIBERS, _REACHED, _COPIES, _HOPS, _LOST, _DELIVERED = range(6)
@@ -72,19 +72,23 @@ class Dissemination:
         return int(self.reached.sum() - np.count_nonzero(self.subscribers))
 
 
-def disseminated(forest: Forest, *, direct: bool = False, stand_in: bool = True, seed: int = 0) -> Dissemination:
+def disseminated(
+    forest: Forest, *, direct: bool = False, stand_in: bool = True, publishers: Flags | None = None, seed: int = 0
+) -> Dissemination:
     """Publish one event for every topic, each by any subscriber that is up, and let it spread; the forest stays as it
     is.
 
     `direct` lets a publisher know the rendezvous from before, which takes one hop then. `stand_in` lets whoever routes
     an event find out that the next hop is gone, and take another one; in a tree there is none to take.
+    Where some of a topic's subscribers are among `publishers`, one of these publishes.
     """
     by_topic = np.zeros((6, forest.many_topics), np.int64)
     by_peer = np.zeros((4, forest.topics.rows), np.int64)
     reachable = forest.up if stand_in else forest.world.anybody
+    may = forest.up if publishers is None else publishers
     random = random_state([forest.seed, 2, seed])
     _publish_all(
-        forest.nodes, forest.trees, forest.subscribers, forest.up, reachable, direct, random, by_topic, by_peer
+        forest.nodes, forest.trees, forest.subscribers, forest.up, may, reachable, direct, random, by_topic, by_peer
     )
     return Dissemination(*by_topic, *by_peer)
 
@@ -95,6 +99,7 @@ def _publish_all(
     trees: Trees,
     subscribers: Csr,
     up: Flags,
+    publishers: Flags,
     reachable: Flags,
     direct: bool,
     random: State,
@@ -110,7 +115,7 @@ def _publish_all(
         counts[_SUBSCRIBERS] = len(present)
         if len(present) == 0:
             continue
-        first = present[below(len(present), random)]
+        first = one_of(present, publishers, random)
         root, hops = _routed(nodes, trees, topic, first, up, reachable, direct, counts, by_peer)
         reached = 0
         if root >= 0:
