@@ -154,12 +154,11 @@ def test_a_fan_out_that_does_not_go_around_a_ring_is_refused(settled: Swarm) -> 
         disseminated(settled, 1)
 
 
-def test_copies_are_no_more_than_the_fan_out_and_than_followers_of_the_same_topics_send(settled: Swarm) -> None:
+def test_nobody_gets_more_copies_than_others_that_follow_its_topics_could_send(settled: Swarm) -> None:
     followers = np.bincount(settled.topics.values, minlength=settled.many_topics)
     for fan_out in (2, 4):
         spread = disseminated(settled, fan_out)
         assert spread.subscribers.tolist() == followers.tolist()
-        assert spread.duplication <= fan_out
         # At most one copy comes from each of the others that follow a topic.
         most = np.zeros(settled.topics.rows, np.int64)
         peers = np.repeat(np.arange(settled.topics.rows), np.diff(settled.topics.offsets))

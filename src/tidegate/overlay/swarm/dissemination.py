@@ -46,10 +46,10 @@ class Dissemination:
 
     @property
     def duplication(self) -> float:
-        """All copies received over peers that have the event, whoever publishes it included (section 3.5.4).
+        """All copies received over peers that have the event, whoever publishes it included.
 
-        Copies come back to the publisher, too. Each that has the event passes it on once, to as many as the fan-out: it
-        is never more than that.
+        It is at most the fan-out by construction: each that has the event passes it on once. Section 3.5.4 divides by
+        those that received it, which is a little more in small topics, and for a fan-out of 2 more than 2.
         """
         return float(self.copies.sum() / max(self.reached.sum(), 1))
 
