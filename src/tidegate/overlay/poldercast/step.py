@@ -8,9 +8,9 @@ from typing import Any
 
 from tidegate.csr import Int64
 from tidegate.kernels import njit
+from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.cyclon import answer_swap, close_swap, open_swap
 from tidegate.overlay.poldercast.entries import EMPTY, entry_of, peer_in, remove, turned
-from tidegate.overlay.poldercast.lent import lent
 from tidegate.overlay.poldercast.ring_letters import name_neighbours
 from tidegate.overlay.poldercast.rings import leave_rings, open_round, take_neighbours
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY

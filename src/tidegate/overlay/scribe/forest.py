@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int64, offsets_of
 from tidegate.kernels import njit
+from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import below
-from tidegate.overlay.poldercast.lent import lent
 from tidegate.overlay.scribe.carrying import World, enter, keep_leaves, tend
 from tidegate.overlay.scribe.circle import BASE, DIGITS, digit_of
 from tidegate.overlay.scribe.membership import drop_all, grown, has_room

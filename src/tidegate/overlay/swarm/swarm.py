@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.kernels import njit
+from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import below, column_of, entry_of, filled
-from tidegate.overlay.poldercast.lent import lent
 from tidegate.overlay.poldercast.settings import Settings
 from tidegate.overlay.poldercast.state import Nodes, Scratch, letters, nodes_of, scratch_of
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tidegate.kernels import njit
-from tidegate.overlay.poldercast.lent import lent
+from tidegate.overlay.lent import lent
 
 
 class Some(NamedTuple):
