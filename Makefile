@@ -39,6 +39,7 @@ bench: $(STAMP) java ## every benchmark at SCALE (small, paper or max); JSON and
 	$(BIN)/tidegate bench workload --scale $(SCALE) --json out/workload-$(SCALE).json --plot out/workload-$(SCALE).png
 	$(BIN)/tidegate bench satisfaction --scale $(SCALE) --json out/satisfaction-$(SCALE).json --plot out/satisfaction-$(SCALE).png
 	$(BIN)/tidegate bench provision --scale $(SCALE) --json out/provision-$(SCALE).json --plot out/provision-$(SCALE).png
+	$(BIN)/tidegate bench overlay --scale $(SCALE) --json out/overlay-$(SCALE).json --plot out/overlay-$(SCALE).png
 	$(BIN)/tidegate bench delivery --scale $(SCALE) --json out/delivery-$(SCALE).json
 
 screenshot: $(STAMP) chromium ## take the picture of the page that is in the README
