@@ -22,12 +22,18 @@ def see_a_batch_begin(scene: Scene, job: Process) -> float:
     return time.monotonic() - begun
 
 
-def kill_again_and_again(scene: Scene, mortal: Mortal, times: int, seed: int) -> None:
-    """Kill the job in mid-batch `times` times, in one of its first batches since it was started; then let it end."""
+def kill_again_and_again(
+    scene: Scene, mortal: Mortal, times: int, seed: int, ready: Callable[[], None] = lambda: None
+) -> None:
+    """Kill the job in mid-batch `times` times, in one of its first batches since it was started; then let it end.
+
+    It is started whenever what happens besides is `ready` for it.
+    """
     generator = random.Random(seed)
     kills = hits = 0
     while hits < times:
         assert kills < 2 * times, f"seed {seed}: only {hits} of {kills} kills were in mid-batch"
+        ready()
         job, begun = mortal(scene.job()), time.monotonic()
         batches = generator.randint(1, 3)
         took = [see_a_batch_begin(scene, job) for _ in range(batches)]
@@ -60,8 +66,12 @@ def test_ten_kills_while_subscriptions_are_added_and_removed_and_plans_swapped(t
     scene = Scene.made(tmp_path, batches=35)
     changes, plans = mortal(scene.role("change", "--seed", "3")), mortal(scene.role("replan"))
     changes.wait_until(lambda: len(scene.notes("changes")) > 0)
-    plans.wait_until(lambda: len(scene.notes("plans")) > 0)
-    kill_again_and_again(scene, mortal, times=10, seed=3)
+
+    def see_another_plan() -> None:
+        before = len(scene.notes("plans"))
+        plans.wait_until(lambda: len(scene.notes("plans")) > before)
+
+    kill_again_and_again(scene, mortal, times=10, seed=3, ready=see_another_plan)
     changes.terminate()
     plans.terminate()
     pinned = {note["store"] for note in scene.notes("pins")}

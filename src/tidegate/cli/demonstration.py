@@ -65,14 +65,14 @@ def demonstrate(console: Console, demo: Demo) -> None:
         store=store,
         settings=Settings(checkpoint=str(demo.folder / "checkpoint")),
         seconds=demo.seconds,
-        from_first_batch=True,
+        from_first_posts=True,
     )
     console.print(f"starting Spark; the stream runs {demo.span}")
     visitors, on_map = _Visitors(store, asked), MapVisitor(store)
 
     def show(figures: Figures) -> None:
         board(figures)
-        if figures.batches:  # posts are flowing: what is drawn now is matched from the next batch on
+        if figures.total.posts:  # they are flowing: what is drawn now is matched from the next batch on
             on_map.draw()
 
     with _board(console, visitors) as board, visitors:

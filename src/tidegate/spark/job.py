@@ -75,8 +75,9 @@ class Job:
     """Where metrics are served on loopback: a port, 0 for any that is free, None for nowhere."""
     seconds: float | None = None
     """Stop after so long."""
-    from_first_batch: bool = False
-    """Count them from the end of the first batch, for which a session, its workers and their kernels have to start."""
+    from_first_posts: bool = False
+    """Count them from the end of the first batch with posts, for which a session, its workers and their kernels have to
+    start."""
     ranking: RankSettings | None = None
     """Rank what is ranked, and write that instead of matches; plans and shedding are left as they are then."""
     history: str | None = None
@@ -161,7 +162,7 @@ def run_job(job: Job, show: Callable[[Figures], None], say: Callable[[str], None
                     relearning=relearning,
                 )
             say(f"running; Spark's own log is {log.name}")
-            _watch(query, job.seconds, lambda: not job.from_first_batch or metrics.of(name).batches > 0, stop, tick)
+            _watch(query, job.seconds, lambda: not job.from_first_posts or metrics.of(name).total.posts > 0, stop, tick)
             metrics.wait_for_end(name, _PATIENCE_S)
             if relearning is not None and job.settings.once:
                 relearning.wait()
