@@ -1,4 +1,4 @@
-"""The sockets of a peer: a message that fits goes as a datagram, another by a connection of its own, on the same port.
+"""The sockets of a peer: a message that fits goes as a datagram, others by a connection, on the same port.
 
 What may wait, be open or be read is bounded, whoever writes. Nothing is said twice here, and nothing is promised: who
 needs to know that a message has come waits for an answer.
@@ -9,6 +9,7 @@ import errno
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final
 
 from tidegate.deliver.ends import Address
@@ -21,7 +22,19 @@ DATAGRAM: Final = 1232
 _AT_ONCE: Final = 64
 _MOST_CONNECTIONS: Final = 64
 _CONNECTION_S: Final = 5.0
+# A connection is kept for so long after a message: in a burst the next one comes soon.
+_IDLE_S: Final = 0.5
 _BUFFER: Final = 1 << 20
+_FULL: Final = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.ENOBUFS})
+
+
+@dataclass(eq=False)
+class _Channel:
+    """What goes to one place by a connection. None ends it."""
+
+    queue: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
+    bytes: int = 0
+    """Of what waits."""
 
 
 class Carrier:
@@ -32,8 +45,10 @@ class Carrier:
         self._take, self._counters = take, counters
         self._socket: socket.socket | None = None
         self._server: asyncio.Server | None = None
+        self._channels: dict[Address, _Channel] = {}
         self._going: set[asyncio.Task[None]] = set()
-        self._coming: set[asyncio.Task[None]] = set()
+        self._coming: dict[asyncio.Task[None], None] = {}
+        """Those that have said nothing for longest come first."""
 
     async def open(self, at: Address) -> Address:
         """Listen there, by UDP and TCP; return where that is. With port 0, any that is free."""
@@ -62,17 +77,18 @@ class Carrier:
         asyncio.get_running_loop().add_reader(opened, self._drain)
         return Address(host, port)
 
-    def send(self, message: bytes, to: Address) -> None:
-        """Say something; it is counted if it is known not to go."""
+    def send(self, message: bytes, to: Address) -> bool:
+        """Say something; return false if there is no room for it now. It is counted if it is known not to go."""
         if self._socket is None:
-            return
+            return False
         if len(message) > DATAGRAM:
-            self._connect(message, to)
-            return
+            return self._connect(message, to)
         try:
             self._socket.sendto(message, tuple(to))
-        except OSError:
+        except OSError as error:
             self._counters.unsent["datagram"] += 1
+            return error.errno not in _FULL
+        return True
 
     async def close(self) -> None:
         """Neither hear nor say anything more; what goes by connections is given a moment."""
@@ -80,6 +96,8 @@ class Carrier:
             return
         asyncio.get_running_loop().remove_reader(self._socket)
         self._server.close()
+        for channel in self._channels.values():
+            channel.queue.put_nowait(None)
         if self._going:
             await asyncio.wait(self._going, timeout=_CONNECTION_S)
         for task in (*self._going, *self._coming):
@@ -102,27 +120,42 @@ class Carrier:
                 continue
             self._take(message)
 
-    def _connect(self, message: bytes, to: Address) -> None:
-        if len(self._going) >= _MOST_CONNECTIONS:
+    def _connect(self, message: bytes, to: Address) -> bool:
+        channel = self._channels.get(to)
+        is_full = len(self._channels) >= _MOST_CONNECTIONS if channel is None else channel.bytes > _BUFFER
+        if is_full:
             self._counters.unsent["connection"] += 1
-            return
-        task = asyncio.create_task(self._say(message, to))
-        self._going.add(task)
-        task.add_done_callback(self._going.discard)
+            return False
+        if channel is None:
+            channel = self._channels[to] = _Channel()
+            task = asyncio.create_task(self._say(to, channel))
+            self._going.add(task)
+            task.add_done_callback(self._going.discard)
+        channel.queue.put_nowait(message)
+        channel.bytes += len(message)
+        return True
 
-    async def _say(self, message: bytes, to: Address) -> None:
+    async def _say(self, to: Address, channel: _Channel) -> None:
+        """Say one message after the other, as long as there are any."""
         try:
             async with asyncio.timeout(_CONNECTION_S):
                 _, writer = await asyncio.open_connection(*to)
-                try:
-                    writer.write(len(message).to_bytes(4) + message)
-                    await writer.drain()
-                    writer.write_eof()
-                finally:
-                    writer.close()
+            try:
+                while (message := await _next(channel)) is not None:
+                    async with asyncio.timeout(_CONNECTION_S):
+                        writer.write(len(message).to_bytes(4) + message)
+                        await writer.drain()
+            finally:
+                # What comes from now on goes by another one.
+                self._channels.pop(to)
+                writer.close()
+            async with asyncio.timeout(_CONNECTION_S):
                 await writer.wait_closed()
         except (OSError, TimeoutError):
-            self._counters.unsent["connection"] += 1
+            self._counters.unsent["connection"] += 1 + channel.queue.qsize()
+        finally:
+            if self._channels.get(to) is channel:
+                del self._channels[to]
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -131,19 +164,39 @@ class Carrier:
             self._counters.refused["busy"] += 1
             writer.close()
             return
-        self._coming.add(task)
+        self._coming[task] = None
         try:
-            async with asyncio.timeout(_CONNECTION_S):
-                size = int.from_bytes(await reader.readexactly(4))
-                if size > LARGEST:
-                    self._counters.refused["size"] += 1
-                    return
-                message = await reader.readexactly(size)
-            self._take(message)
+            while (message := await self._read(reader)) is not None:
+                self._take(message)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             self._counters.refused["connection"] += 1
         finally:
-            self._coming.discard(task)
+            self._coming.pop(task, None)
             writer.close()
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
+
+    async def _read(self, reader: asyncio.StreamReader) -> bytes | None:
+        """Return the next message of a connection, or None at its end."""
+        async with asyncio.timeout(_CONNECTION_S):
+            head = await reader.read(1)
+            if not head:
+                return None
+            size = int.from_bytes(head + await reader.readexactly(3))
+            if size > LARGEST:
+                self._counters.refused["size"] += 1
+                return None
+            return await reader.readexactly(size)
+
+
+async def _next(channel: _Channel) -> bytes | None:
+    """Return what waits in a channel, or comes soon."""
+    message = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_IDLE_S):
+            message = await channel.queue.get()
+    if message is None and not channel.queue.empty():
+        # It came at the last moment.
+        message = channel.queue.get_nowait()
+    channel.bytes -= len(message or b"")
+    return message

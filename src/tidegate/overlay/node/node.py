@@ -234,11 +234,13 @@ class Node:
         if others:
             self._send(Kind.JOIN, ANYBODY, random.choice(others), self._gossiping.joining().to_bytes())
 
-    def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int:
+    def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int | None:
+        """Return the number of the message, or None if there is no room for it to go."""
         number, message = self._seal.sealed(kind, to, body)
+        if not self._carrier.send(message, at):
+            return None
         self.counters.bytes_sent += len(message)
         self.counters.sent[kind.name.lower()] += 1
-        self._carrier.send(message, at)
         return number
 
     def _take(self, data: bytes) -> None:
@@ -247,6 +249,7 @@ class Node:
         try:
             opened = self._seal.opened(data)
             self.counters.heard[opened.kind.name.lower()] += 1
+            self._spreading.heard(opened.sender)
             self._understand(opened)
         except RefusedError as refused:
             self.counters.refused[refused.why] += 1
@@ -263,6 +266,7 @@ class Node:
                     raise RefusedError("late")
             case Kind.LEAVE:
                 self._gossiping.forget(opened.sender)
+                self._spreading.leave(opened.sender)
             case _:
                 letter = Letter.from_bytes(opened.body, self._gossiping.most_named)
                 self._check(letter, opened)
@@ -314,7 +318,7 @@ class Node:
     def _receivers(self, event: Event, sender: int | None, without: Collection[int]) -> list[Profile]:
         return self._gossiping.receivers(digest_of(event.topic), sender, without, self.settings.fan_out)
 
-    def _send_event(self, event: Event, to: Profile) -> int:
+    def _send_event(self, event: Event, to: Profile) -> int | None:
         return self._send(Kind.EVENT, to.id, to.address, event.to_bytes(self.address))
 
     def _is_silent(self, peer: int) -> None:

@@ -1,7 +1,13 @@
 """Events on their way from one peer to the next ones: each is sent again until it is acknowledged, and whoever does not
-is stood in for by somebody else (RingCast says by whom)."""
+is stood in for by somebody else (RingCast says by whom).
+
+To one peer only so many are under way at once, and others queue: who has much to take in is not sent more, and is not
+taken for dead while anything at all comes from it.
+"""
 
 import asyncio
+import random
+from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,8 +19,13 @@ MOST_SPREADING: Final = 4096
 MOST_BYTES: Final = 1 << 26
 """Events that one peer passes on at once, and their bytes."""
 
+_WINDOW: Final = 32
+_WINDOW_BYTES: Final = 1 << 19
+"""Copies, and their bytes, that one peer is sent without a receipt; one may be larger."""
 _DOUBTFUL: Final = 2
 """After so many tries somebody else is sent the event, too."""
+_LONGEST_S: Final = 60.0
+"""Who is there, but does not acknowledge an event, is not sent it for longer."""
 
 
 @dataclass(eq=False)
@@ -33,14 +44,39 @@ class _Spread:
 
 
 @dataclass(eq=False)
+class _Line:
+    """Copies for one peer: those in the queue, and those that are under way. Times are those of the loop."""
+
+    to: Profile
+    queue: "deque[_Copy]" = field(default_factory=deque)
+    sent: "set[_Copy]" = field(default_factory=set)
+    bytes: int = 0
+    """Of what is under way."""
+    heard_at: float = 0.0
+    """When anything came from it."""
+    receipt_at: float = 0.0
+
+    @property
+    def has_room(self) -> bool:
+        return len(self.sent) < _WINDOW and self.bytes < _WINDOW_BYTES
+
+
+@dataclass(eq=False)
 class _Copy:
-    """An event on its way to one peer."""
+    """An event for one peer."""
 
     spread: _Spread
-    to: Profile
-    tries: int
-    numbers: list[int]
-    timer: asyncio.TimerHandle
+    line: _Line
+    tries: int = 0
+    """How often it was sent."""
+    unheard: int = 0
+    """After how many of the last tries nothing came from the peer."""
+    is_sent: bool = False
+    """Whether the last try left this machine."""
+    first_at: float = 0.0
+    last_at: float = 0.0
+    numbers: list[int] = field(default_factory=list)
+    timer: asyncio.TimerHandle | None = None
 
 
 class Spreading:
@@ -49,19 +85,22 @@ class Spreading:
     def __init__(
         self,
         receivers: Callable[[Event, int | None, Collection[int]], list[Profile]],
-        send: Callable[[Event, Profile], int],
+        send: Callable[[Event, Profile], int | None],
         silent: Callable[[int], None],
         *,
         first_s: float,
         tries: int,
     ) -> None:
-        """`receivers` says to whom an event goes, but for some; `send` returns the number that a receipt names.
+        """`receivers` says to whom an event goes, but for some; `send` returns the number that a receipt names, or None
+        if there is no room for it to go.
 
-        Receipts are awaited for `first_s` seconds, then twice as long, so many times; who sent none is `silent`.
+        Receipts are awaited for `first_s` seconds, then twice as long, and so on. If so many tries in a row are
+        followed by nothing at all, the peer is `silent`. One that did not leave this machine is none.
         """
         self._receivers, self._send, self._silent = receivers, send, silent
         self._first_s, self._tries = first_s, tries
         self._spreading = self._bytes = 0
+        self._lines: dict[int, _Line] = {}
         self._awaited: dict[int, _Copy] = {}
 
     def __len__(self) -> int:
@@ -88,16 +127,34 @@ class Spreading:
     def receipt(self, number: int, sender: int, *, is_taken: bool) -> bool:
         """Take in what a peer says of the event that came to it as a message; return whether that was awaited."""
         copy = self._awaited.get(number)
-        if copy is None or copy.to.id != sender:
+        if copy is None or copy.line.to.id != sender:
             return False
+        copy.line.receipt_at = _now()
         self._settle(copy, is_taken=is_taken)
+        self._move_up(copy.line)
         return True
+
+    def heard(self, peer: int) -> None:
+        """Take note that something came from a peer."""
+        if (line := self._lines.get(peer)) is not None:
+            line.heard_at = _now()
+
+    def leave(self, peer: int) -> None:
+        """Send nothing more to a peer: it is gone. Somebody else is sent what was for it."""
+        line = self._lines.pop(peer, None)
+        if line is not None:
+            copies = [*line.sent, *line.queue]
+            line.queue.clear()
+            for copy in copies:
+                self._settle(copy, is_taken=False)
 
     def close(self) -> None:
         """Give up all of them."""
-        for copy in list(self._awaited.values()):
-            copy.timer.cancel()
-            _tell(copy.spread, is_taken=False)
+        for line in self._lines.values():
+            for copy in (*line.sent, *line.queue):
+                _stop(copy)
+                _tell(copy.spread, is_taken=False)
+        self._lines.clear()
         self._awaited.clear()
         self._spreading = self._bytes = 0
 
@@ -107,40 +164,74 @@ class Spreading:
         for profile in [one for one in receivers if one.id not in spread.told][:most]:
             spread.told.add(profile.id)
             spread.waiting += 1
-            self._try(spread, profile, 0, [])
+            line = self._lines.setdefault(profile.id, _Line(profile))
+            line.to = profile
+            line.queue.append(_Copy(spread, line))
+            self._move_up(line)
 
     def _end(self, spread: _Spread) -> None:
         self._spreading -= 1
         self._bytes -= len(spread.event.body)
         _tell(spread, is_taken=False)
 
-    def _try(self, spread: _Spread, to: Profile, tries: int, numbers: list[int]) -> None:
-        number = self._send(spread.event, to)
-        timer = asyncio.get_running_loop().call_later(self._first_s * 2**tries, self._passed, number)
-        # A receipt of an earlier try, which comes late, is as good.
-        copy = _Copy(spread, to, tries, [*numbers, number], timer)
-        for one in copy.numbers:
-            self._awaited[one] = copy
+    def _move_up(self, line: _Line) -> None:
+        """Send what waits in a line, as far as there is room."""
+        while line.queue and line.has_room:
+            copy = line.queue.popleft()
+            line.sent.add(copy)
+            line.bytes += len(copy.spread.event.body)
+            copy.first_at = _now()
+            self._try(copy)
+        if not line.queue and not line.sent and self._lines.get(line.to.id) is line:
+            del self._lines[line.to.id]
 
-    def _passed(self, number: int) -> None:
-        copy = self._awaited[number]
-        if copy.tries + 1 == self._tries:
-            self._silent(copy.to.id)
+    def _try(self, copy: _Copy) -> None:
+        number = self._send(copy.spread.event, copy.line.to)
+        copy.is_sent = number is not None
+        if number is not None:
+            # A receipt of an earlier try, which comes late, is as good.
+            copy.numbers.append(number)
+            self._awaited[number] = copy
+            copy.tries += 1
+            copy.last_at = _now()
+        doubled = min(max(copy.tries, 1), self._tries) - 1
+        # Not in step with the others: what was too much at once would be again.
+        wait_s = self._first_s * 2**doubled * random.uniform(0.75, 1.25)
+        copy.timer = asyncio.get_running_loop().call_later(wait_s, self._passed, copy)
+
+    def _passed(self, copy: _Copy) -> None:
+        line, peer = copy.line, copy.line.to.id
+        if copy.is_sent:
+            copy.unheard = 0 if line.heard_at > copy.last_at else copy.unheard + 1
+        is_over = _now() - copy.first_at > _LONGEST_S
+        if copy.unheard >= self._tries:
+            self._silent(peer)
+            self.leave(peer)
+        elif is_over and line.receipt_at < copy.first_at:
+            # It speaks, but hears nothing.
+            self.leave(peer)
+        elif is_over:
             self._settle(copy, is_taken=False)
-            return
-        self._try(copy.spread, copy.to, copy.tries + 1, copy.numbers)
-        if copy.tries + 1 == _DOUBTFUL:
-            self._stand_in(copy.spread, copy.to.id)
+            self._move_up(line)
+        else:
+            is_doubtful = copy.tries >= _DOUBTFUL and line.receipt_at < copy.last_at
+            self._try(copy)
+            if is_doubtful:
+                self._stand_in(copy.spread, peer)
 
     def _settle(self, copy: _Copy, *, is_taken: bool) -> None:
-        copy.timer.cancel()
+        """Be done with a copy."""
+        _stop(copy)
         for number in copy.numbers:
             del self._awaited[number]
-        spread = copy.spread
+        line, spread = copy.line, copy.spread
+        if copy in line.sent:
+            line.sent.remove(copy)
+            line.bytes -= len(spread.event.body)
         if is_taken:
             _tell(spread, is_taken=True)
         else:
-            self._stand_in(spread, copy.to.id)
+            self._stand_in(spread, line.to.id)
         spread.waiting -= 1
         if spread.waiting == 0:
             self._end(spread)
@@ -150,6 +241,15 @@ class Spreading:
         if peer not in spread.failed:
             spread.failed.add(peer)
             self._go_on(spread, 1)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _stop(copy: _Copy) -> None:
+    if copy.timer is not None:
+        copy.timer.cancel()
 
 
 def _tell(spread: _Spread, *, is_taken: bool) -> None:

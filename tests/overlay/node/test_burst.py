@@ -1,0 +1,35 @@
+"""Many events at once, small and large: nobody misses any, and nobody is taken for dead because it is busy."""
+
+import asyncio
+from collections import Counter
+
+from tests.overlay.node.peers import is_complete, overlay, until
+from tidegate.overlay.node.carrier import DATAGRAM
+from tidegate.overlay.node.node import Node
+
+SMALL, LARGE = 2000, 200
+
+
+async def listen(node: Node, told: Counter[bytes]) -> None:
+    async for event in node.events():
+        told[event.body[:8]] += 1
+
+
+def test_of_thousands_of_events_at_once_nobody_misses_any_and_nobody_is_silent() -> None:
+    bodies = [b"%8d" % number + b"s" * 200 for number in range(SMALL)]
+    bodies[:: SMALL // LARGE] = [body[:8] + b"L" * 4 * DATAGRAM for body in bodies[:: SMALL // LARGE]]
+    wanted = dict.fromkeys((body[:8] for body in bodies), 1)
+
+    async def run() -> None:
+        async with overlay(*[{"nasa"}] * 4) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            told = [Counter[bytes]() for _ in nodes[1:]]
+            readers = [asyncio.create_task(listen(*one)) for one in zip(nodes[1:], told, strict=True)]
+            assert all(await asyncio.gather(*(nodes[0].publish("nasa", body) for body in bodies)))
+            await until(lambda: not any(node.status()["spreading"] for node in nodes), "all is acknowledged")
+            assert [len(wanted.keys() - one.keys()) for one in told] == [0, 0, 0]
+            assert told == [wanted] * 3
+            assert [node.counters.silent for node in nodes] == [0] * 4
+        await asyncio.gather(*readers)
+
+    asyncio.run(run())
