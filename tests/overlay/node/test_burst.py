@@ -2,10 +2,12 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 
 from tests.overlay.node.peers import is_complete, overlay, until
 from tidegate.overlay.node.carrier import DATAGRAM
 from tidegate.overlay.node.node import Node
+from tidegate.overlay.node.settings import NodeSettings
 
 SMALL, LARGE = 2000, 200
 
@@ -31,5 +33,28 @@ def test_of_thousands_of_events_at_once_nobody_misses_any_and_nobody_is_silent()
             assert told == [wanted] * 3
             assert [node.counters.silent for node in nodes] == [0] * 4
         await asyncio.gather(*readers)
+
+    asyncio.run(run())
+
+
+def test_who_is_sent_events_is_not_forgotten_for_a_letter_that_it_is_too_busy_to_answer() -> None:
+    async def run() -> None:
+        settings = NodeSettings(period_s=0.02, patience_s=0.1, first_receipt_s=60)
+        async with Node(settings) as node, Node(replace(settings, join=(node.address,))) as busy:
+            node.subscribe("nasa")
+            busy.subscribe("nasa")
+            await until(lambda: is_complete([node, busy]), "rings are complete")
+            task, take = busy._task, busy._carrier._take
+            assert task is not None
+            task.cancel()
+            busy._carrier._take = lambda _: None
+            publishing = asyncio.create_task(node.publish("nasa", "news"))
+            await until(lambda: node._spreading.is_sending(busy.id), "it is sent an event")
+            before = node.counters.sent["open"]
+            await until(lambda: node.counters.sent["open"] > before + 10, "it has left letters without an answer")
+            assert busy.id in node.neighbours("nasa")[0]
+            busy._carrier._take = take
+            publishing.cancel()
+            node._spreading.leave(busy.id)
 
     asyncio.run(run())

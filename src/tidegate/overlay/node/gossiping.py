@@ -3,7 +3,7 @@
 On one side of it are numbers and arrays, on the other profiles. It knows no sockets, and no time but its own cycles.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
@@ -54,6 +54,13 @@ class Gossiping:
     def awaits(self, module: int) -> bool:
         """Whether the answer to the last letter of a module has not come."""
         return bool(self.directory.nodes.asked[ME, module] >= 0)
+
+    def excuse(self, module: int, is_excused: Callable[[int], bool]) -> None:
+        """Wait no longer for the answer to the last letter of a module, and forget nobody for it, if so its receiver's
+        id."""
+        asked = self.directory.nodes.asked
+        if self.awaits(module) and is_excused(self.directory.profile(int(asked[ME, module])).id):
+            asked[ME, module] = -1
 
     def answer(self, letter: Letter) -> Letter:
         """Take in a letter that opens a gossip, and return the answer."""

@@ -222,6 +222,8 @@ class Node:
         now = time.monotonic()
         if self._gossiping.awaits(module) and now - self._asked_at[module] < self.settings.patience_s:
             return
+        # Who is sent events just now may be busy with them: receipts tell whether it is there.
+        self._gossiping.excuse(module, self._spreading.is_sending)
         if self._gossiping.awaits(module):
             self._hurries = _HURRIED_CYCLES
         opened = self._gossiping.open(module)

@@ -139,6 +139,10 @@ class Spreading:
         if (line := self._lines.get(peer)) is not None:
             line.heard_at = _now()
 
+    def is_sending(self, peer: int) -> bool:
+        """Whether an event is under way to a peer."""
+        return peer in self._lines
+
     def leave(self, peer: int) -> None:
         """Send nothing more to a peer: it is gone. Somebody else is sent what was for it."""
         line = self._lines.pop(peer, None)
@@ -204,11 +208,10 @@ class Spreading:
         if copy.is_sent:
             copy.unheard = 0 if line.heard_at > copy.last_at else copy.unheard + 1
         is_over = _now() - copy.first_at > _LONGEST_S
-        if copy.unheard >= self._tries:
+        # It may speak, and hear nothing.
+        is_deaf = is_over and line.receipt_at < copy.first_at
+        if copy.unheard >= self._tries or is_deaf:
             self._silent(peer)
-            self.leave(peer)
-        elif is_over and line.receipt_at < copy.first_at:
-            # It speaks, but hears nothing.
             self.leave(peer)
         elif is_over:
             self._settle(copy, is_taken=False)
