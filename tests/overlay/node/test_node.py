@@ -3,6 +3,7 @@
 import asyncio
 import random
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -217,6 +218,23 @@ def test_parts_of_a_network_that_was_cut_find_each_other_again(monkeypatch: pyte
             for mend in mends:
                 mend()
             await until(lambda: is_complete(nodes), "they are one ring again")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["joined by", "joins"])
+def test_a_peer_whose_clock_was_ahead_is_heard_again_once_it_is_put_right(which: int) -> None:
+    async def run() -> None:
+        async with overlay(*[{"nasa"}] * 3) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            early, other = nodes[which], nodes[2]
+            before = early.id
+            early._seal._clock = lambda: time.time() + 7200
+            await until(lambda: other.counters.refused["time"] > 0, "what it says is of another time")
+            early._seal._clock = time.time
+            await until(lambda: early.id != before and is_complete(nodes), "it is one of them again")
+            assert await early.publish("nasa", "back")
+            assert await read(other, 1) == ["nasa: back"]
 
     asyncio.run(run())
 

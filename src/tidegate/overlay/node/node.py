@@ -29,6 +29,8 @@ _MOST_UNREAD: Final = 10_000
 _MOST_UNREAD_BYTES: Final = 1 << 26
 # Cycles after which a peer asks whom it joined by again: parts of a network that was cut find each other so.
 _ASK_AGAIN: Final = 60
+# By so many of those whom it knew a peer joins that takes another id.
+_ACQUAINTANCES: Final = 8
 _LOOK_S: Final = 0.05
 _LONGEST_FAREWELL_S: Final = 2.0
 # Who is new, or has found somebody silent, gossips four times as often for a while: there is more to be learned.
@@ -55,14 +57,15 @@ class Delivered(NamedTuple):
 class Node:
     """An asynchronous context: it listens and gossips within, and takes its leave at the end.
 
-    All of it belongs to one event loop. The id is drawn at every start: a peer that comes back is another one.
+    All of it belongs to one event loop. The id is drawn at every start, and when the clock was put back: a peer that
+    comes back is another one.
     """
 
     def __init__(self, settings: NodeSettings | None = None) -> None:
         """Nothing is opened yet."""
         self.settings = settings or NodeSettings()
         self.counters = Counters()
-        self.id = secrets.randbelow((1 << 64) - 1) + 1
+        self.id = _drawn_id()
         self._delivers: dict[str, bool] = {}
         self._names: dict[int, str] = {}
         self._seal = Seal(self.id, self.settings.key)
@@ -93,9 +96,7 @@ class Node:
         at = await self._carrier.open(self.settings.listen)
         if reached is not None:
             at = Address(reached.host, reached.port or at.port)
-        self._directory = Directory(self.id, at, self.settings.gossip)
-        self._gossiping = Gossiping(self._directory, self.settings.gossip, random_state(secrets.randbits(64)))
-        self._follow()
+        self._begin(at)
         self._task = asyncio.create_task(self._live())
         self._task.add_done_callback(_say_why)
         return self
@@ -205,10 +206,28 @@ class Node:
             await asyncio.sleep(_LOOK_S)
         return await self._spreading.spread(event)
 
+    def _begin(self, at: Address) -> None:
+        """Be a peer that knows nobody yet."""
+        self._directory = Directory(self.id, at, self.settings.gossip)
+        self._gossiping = Gossiping(self._directory, self.settings.gossip, random_state(secrets.randbits(64)))
+        self._follow()
+
+    def _begin_anew(self) -> None:
+        """Be another peer: others would not heed this one before the time at which it last spoke."""
+        logging.getLogger(__name__).warning("the clock was put back: the peer joins anew, by another id")
+        known = [profile.address for profile in self._gossiping.everybody()[:_ACQUAINTANCES]]
+        self._joins = tuple(dict.fromkeys((*self._joins[: len(self.settings.join)], *known)))
+        self.id = _drawn_id()
+        self._seal = Seal(self.id, self.settings.key)
+        self._begin(self.address)
+        self._hurries = _HURRIED_CYCLES
+
     async def _live(self) -> None:
         """Gossip, cycle by cycle, each a little longer or shorter than the last: peers are not to march in step."""
         cycle = 0
         while True:
+            if self._seal.is_ahead:
+                self._begin_anew()
             if self._gossiping.is_alone or cycle % _ASK_AGAIN == _ASK_AGAIN - 1:
                 self._ask_to_join()
             for module in self._gossiping.pass_cycle():
@@ -327,6 +346,10 @@ class Node:
         self.counters.silent += 1
         self._hurries = _HURRIED_CYCLES
         self._gossiping.forget(peer)
+
+
+def _drawn_id() -> int:
+    return secrets.randbelow((1 << 64) - 1) + 1
 
 
 def _say_why(task: asyncio.Task[None]) -> None:

@@ -2,7 +2,8 @@
 
 A message counts once, and not for long: by its number, which is the time it was sent at (no two of a sender are alike),
 it is known whether it came before, and whether it is too old for that to be known. So clocks of peers have to agree to
-a minute. Without a key, the seal proves nothing, and keeps only damage out. What is said can be read on the way.
+a minute. Datagrams may overtake what goes by connections, however many: numbers of the two are kept apart. Without a
+key, the seal proves nothing, and keeps only damage out. What is said can be read on the way.
 """
 
 import hmac
@@ -14,6 +15,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from tidegate.deliver.seal import MAC_BYTES
+from tidegate.overlay.node.carrier import DATAGRAM
 from tidegate.overlay.node.messages import LARGEST, Kind
 from tidegate.overlay.node.reading import MalformedError, Reader
 
@@ -53,13 +55,23 @@ class Seal:
         self._me, self._clock = me, clock
         self._key = hmac.digest(key or b"no key", b"tidegate overlay", sha256)
         self._last = 0
-        self._heard: dict[int, list[int]] = {}
+        self._heard: dict[int, tuple[list[int], list[int]]] = {}
+        """Numbers of each sender, of datagrams and of what is too large for one."""
 
     def sealed(self, kind: Kind, to: int, body: bytes) -> tuple[int, bytes]:
         """Return the number of a message, and the message."""
         self._last = max(self._last + 1, self._now())
         said = _HEAD.pack(_MARK, _VERSION, kind, self._me, to, self._last) + body
         return self._last, said + self._mac(said)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the clock was put back, so far that others may soon take what is said for too early.
+
+        Numbers only rise; and what was heard by a wrong clock could be said again when its time comes. It takes another
+        id to be heard again.
+        """
+        return self._last - self._now() > _LONGEST_US // 2
 
     def opened(self, data: bytes) -> Opened:
         """Return what was said, or raise `RefusedError`.
@@ -80,18 +92,17 @@ class Seal:
             raise RefusedError("key")
         if kind not in _KINDS or sender in (self._me, ANYBODY):
             raise RefusedError("kind")
-        self._check_new(sender, number)
+        self._check_new(sender, number, is_large=len(data) > DATAGRAM)
         return Opened(Kind(kind), sender, number, reader.rest())
 
-    def _check_new(self, sender: int, number: int) -> None:
+    def _check_new(self, sender: int, number: int, *, is_large: bool) -> None:
         now = self._now()
         if abs(number - now) > _LONGEST_US:
             raise RefusedError("time")
-        numbers = self._heard.get(sender)
-        if numbers is None:
-            if len(self._heard) >= _MOST_SENDERS:
-                self._forget_before(now - _LONGEST_US)
-            numbers = self._heard[sender] = []
+        if sender not in self._heard and len(self._heard) >= _MOST_SENDERS:
+            self._forget_before(now - _LONGEST_US)
+        # By size, which is sealed, and not by how it came: else what came one way could come once more the other way.
+        numbers = self._heard.setdefault(sender, ([], []))[is_large]
         at = bisect_left(numbers, number)
         # What is older than all that are remembered may have come before them.
         if (at == 0 and len(numbers) == _NUMBERS) or (at < len(numbers) and numbers[at] == number):
@@ -101,7 +112,11 @@ class Seal:
 
     def _forget_before(self, number: int) -> None:
         """Forget senders of whom nothing can come again: it would be too old."""
-        self._heard = {sender: numbers for sender, numbers in self._heard.items() if numbers[-1] >= number}
+        self._heard = {
+            sender: ways
+            for sender, ways in self._heard.items()
+            if max(numbers[-1] for numbers in ways if numbers) >= number
+        }
         if len(self._heard) >= _MOST_SENDERS:
             raise RefusedError("crowd")
 
