@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.overlay.node.peers import KEY, is_complete, overlay, settings, until
+from tests.overlay.node.peers import KEY, PATIENCE_S, is_complete, overlay, settings, until
 from tests.serve.process import free_port
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
+from tidegate.overlay.node import carrier, spreading
 from tidegate.overlay.node import node as nodes_module
-from tidegate.overlay.node import spreading
 from tidegate.overlay.node.carrier import DATAGRAM
 from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter
 from tidegate.overlay.node.node import Node
@@ -314,6 +314,64 @@ def test_connections_that_say_too_much_or_nothing_are_ended_and_counted() -> Non
                 assert await reader.read() == b""
                 writer.close()
             await until(lambda: victim.counters.refused == {"size": 1, "connection": 2}, "all are counted")
+
+    asyncio.run(run())
+
+
+def test_strangers_that_hold_connections_do_not_keep_peers_from_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carrier, "_CONNECTION_S", 2 * PATIENCE_S)
+
+    async def run() -> None:
+        async with overlay({"nasa"}, {"nasa"}) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            strangers = [await asyncio.open_connection(*nodes[0].address) for _ in range(carrier._MOST_CONNECTIONS + 6)]
+            await until(lambda: nodes[0].counters.refused["busy"] >= 6, "those that wait longest are ended")
+            assert await nodes[1].publish("nasa", "wide news " * DATAGRAM)
+            assert nodes[1].counters.silent == 0
+            assert len(nodes[0]._carrier._coming) <= carrier._MOST_CONNECTIONS
+            for _, writer in strangers:
+                writer.close()
+
+    asyncio.run(run())
+
+
+def test_a_peer_that_leaves_ends_connections_without_a_word() -> None:
+    said: list[dict[str, object]] = []
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+        async with Node(settings()) as node:
+            _, writer = await asyncio.open_connection(*node.address)
+            await until(lambda: len(node._carrier._coming) == 1, "it is open")
+        writer.close()
+
+    asyncio.run(run())
+    assert said == []
+
+
+def test_a_leave_that_is_cancelled_leaves_nothing_open() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}, {"nasa"}) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            leaving = Node(settings(nodes[0].address))
+            leaving.subscribe("nasa")
+            await leaving.__aenter__()
+            await until(lambda: is_complete([*nodes, leaving]), "rings are complete")
+            for node in nodes:
+                node._carrier._take = lambda _: None
+            publishing = asyncio.create_task(leaving.publish("nasa", "on its way"))
+            await until(lambda: len(leaving._spreading) > 0, "an event is under way")
+            assert leaving._task is not None
+            ending = asyncio.create_task(leaving.__aexit__())
+            await until(leaving._task.done, "it waits for that")
+            ending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await ending
+            assert leaving._carrier._socket is None
+            assert leaving._carrier._server is not None
+            assert not leaving._carrier._server.is_serving()
+            assert not await publishing
+            assert [event async for event in leaving.events()] == []
 
     asyncio.run(run())
 

@@ -98,13 +98,16 @@ class Carrier:
         self._server.close()
         for channel in self._channels.values():
             channel.queue.put_nowait(None)
-        if self._going:
-            await asyncio.wait(self._going, timeout=_CONNECTION_S)
-        for task in (*self._going, *self._coming):
-            task.cancel()
-        await asyncio.gather(*self._going, *self._coming, return_exceptions=True)
-        self._socket.close()
-        self._socket = None
+        try:
+            if self._going:
+                await asyncio.wait(self._going, timeout=_CONNECTION_S)
+        finally:
+            self._socket.close()
+            self._socket = None
+            tasks = *self._going, *self._coming
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _drain(self) -> None:
         """Take what has come, up to so much that other things have their turn."""
@@ -161,15 +164,23 @@ class Carrier:
         task = asyncio.current_task()
         assert task is not None
         if len(self._coming) >= _MOST_CONNECTIONS:
+            # Strangers may hold as many as they like: peers say something at once, and are not among the idle ones.
             self._counters.refused["busy"] += 1
-            writer.close()
-            return
+            idle = next(iter(self._coming))
+            del self._coming[idle]
+            idle.cancel()
         self._coming[task] = None
         try:
             while (message := await self._read(reader)) is not None:
                 self._take(message)
+                # If it was ended meanwhile, it stays so.
+                if task in self._coming:
+                    self._coming[task] = self._coming.pop(task)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             self._counters.refused["connection"] += 1
+        except asyncio.CancelledError:
+            # By `close`, or in favour of another one. The streams of Python 3.11 would print it.
+            pass
         finally:
             self._coming.pop(task, None)
             writer.close()

@@ -102,18 +102,22 @@ class Node:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Pass on what is under way, say farewell, and end."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        patience = time.monotonic() + _LONGEST_FAREWELL_S
-        while len(self._spreading) and time.monotonic() < patience:
-            await asyncio.sleep(_LOOK_S)
-        for profile in self._gossiping.everybody():
-            self._send(Kind.LEAVE, profile.id, profile.address, b"")
-        self._spreading.close()
-        await self._carrier.close()
-        self._unread.put_nowait(None)
+        """Pass on what is under way, say farewell, and end; at once if that is cancelled."""
+        try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.gather(self._task, return_exceptions=True)
+            patience = time.monotonic() + _LONGEST_FAREWELL_S
+            while len(self._spreading) and time.monotonic() < patience:
+                await asyncio.sleep(_LOOK_S)
+        finally:
+            for profile in self._gossiping.everybody():
+                self._send(Kind.LEAVE, profile.id, profile.address, b"")
+            self._spreading.close()
+            try:
+                await self._carrier.close()
+            finally:
+                self._unread.put_nowait(None)
 
     @property
     def address(self) -> Address:
