@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tests.cli.peer_process import Peer, until
 from tidegate.cli.app import app
+from tidegate.cli.peering import told
 from tidegate.errors import ConfigError
 
 
@@ -83,3 +84,9 @@ def test_what_cannot_be_is_refused_with_the_remedy(
     found = CliRunner().invoke(app, ["overlay", "node", *arguments])
     assert isinstance(found.exception, ConfigError)
     assert complaint in str(found.exception)
+
+
+def test_the_line_on_how_a_peer_fares_says_what_could_not_be_sent() -> None:
+    status = {"known": 0, "topics": {}, "published": 0, "delivered": 0, "refused": {}, "unsent": {"datagram": 1200}}
+    assert told(status).endswith(" · 1,200 could not be sent")
+    assert "sent" not in told({**status, "unsent": {}})

@@ -163,6 +163,8 @@ def told(status: dict[str, Any]) -> str:
     ]
     if status["refused"]:
         parts.append("refused: " + ", ".join(f"{many:,} by {why}" for why, many in sorted(status["refused"].items())))
+    if unsent := sum(status["unsent"].values()):
+        parts.append(f"{unsent:,} could not be sent")
     return " · ".join(parts)
 
 

@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 
 from tidegate.errors import ConfigError
 
-_SHORTEST_KEY: Final = 16
+SHORTEST_KEY: Final = 16
+"""In bytes."""
 
 
 class Address(NamedTuple):
@@ -42,8 +43,8 @@ def read_key(file: Path, whose: str) -> bytes:
         key = file.read_bytes().strip()
     except OSError as error:
         raise ConfigError(f"the key of {whose}, {file}, cannot be read: {error.strerror}") from error
-    if len(key) < _SHORTEST_KEY:
-        raise ConfigError(f"the key of {whose}, {file}, has {len(key)} bytes: write {_SHORTEST_KEY} at least")
+    if len(key) < SHORTEST_KEY:
+        raise ConfigError(f"the key of {whose}, {file}, has {len(key)} bytes: write {SHORTEST_KEY} at least")
     return key
 
 

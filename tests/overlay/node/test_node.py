@@ -405,6 +405,8 @@ def test_peers_with_another_key_do_not_meet() -> None:
         ({"listen": Address("10.1.0.7", 1)}, "needs a key: give --key-file"),
         ({"join": (Address("example.org", 1),)}, "needs a key: give --key-file"),
         ({"listen": Address("0.0.0.0", 1), "key": KEY}, "say by --advertise"),
+        ({"listen": Address("10.1.0.7", 1), "key": b""}, "a key of 0 bytes: 16 at least"),
+        ({"key": KEY[:15]}, "a key of 15 bytes"),
         ({"fan_out": 1}, "a fan-out of 1"),
         ({"period_s": 0}, "all are above 0"),
     ],
@@ -412,6 +414,53 @@ def test_peers_with_another_key_do_not_meet() -> None:
 def test_settings_that_would_do_harm_are_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         NodeSettings(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"listen": Address("0", 0), "key": KEY}, "say by --advertise"),
+        ({"listen": Address("127.0.0.1", 0), "advertise": Address("0", 1), "key": KEY}, "say by --advertise"),
+        ({"join": (Address("::1", 1),)}, "no IPv4 address"),
+        ({"listen": Address("::1", 0), "join": (Address("127.0.0.1", 1),)}, "no IPv6 address"),
+        (
+            {"listen": Address("::", 0), "advertise": Address("127.0.0.1", 1), "key": KEY},
+            "no IPv6 address",
+        ),
+        ({"join": (Address("10.1.0.7", 1),), "key": KEY}, "only this machine can be reached: give --listen"),
+        ({"advertise": Address("0.0.0.0", 1), "key": KEY}, "say by --advertise"),
+    ],
+)
+def test_addresses_that_cannot_be_reached_from_where_a_peer_listens_are_refused(
+    wrong: dict[str, object], said: str
+) -> None:
+    async def run() -> None:
+        with pytest.raises(ConfigError, match=said):
+            async with Node(NodeSettings(**wrong)):  # type: ignore[arg-type]
+                pass
+
+    asyncio.run(run())
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_a_name_with_addresses_of_both_kinds_is_taken_as_the_peer_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_up = socket.getaddrinfo
+
+    def both(host: str, port: int, family: int = 0, *more: int, **named: int) -> list[tuple[object, ...]]:
+        """As a machine says on which `localhost` is ::1 as well, and that first."""
+        hosts = ("::1", "127.0.0.1") if host == "localhost" else (host,)
+        families = {"::1": socket.AF_INET6, "127.0.0.1": socket.AF_INET}
+        wanted = [one for one in hosts if family in (0, families.get(one, family))]
+        return [found for one in wanted for found in look_up(one, port, family, *more, **named)]
+
+    async def run() -> None:
+        async with Node(settings()) as first:
+            monkeypatch.setattr(socket, "getaddrinfo", both)
+            async with Node(settings(Address("localhost", first.address.port))) as node:
+                await until(lambda: len(first._directory) == len(node._directory) == 1, "they meet")
+                assert node.counters.unsent == {}
+
+    asyncio.run(run())
 
 
 def test_a_place_that_is_taken_and_a_host_that_is_not_there_are_named() -> None:

@@ -67,6 +67,9 @@ class Carrier:
         try:
             opened.setblocking(False)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+            if family == socket.AF_INET6:
+                # As for connections, where asyncio sees to it: a peer is reached by one family only.
+                opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             opened.bind(place)
             host, port = opened.getsockname()[:2]
             self._server = await asyncio.start_server(self._answer, host, port, limit=DATAGRAM)

@@ -20,7 +20,7 @@ from tidegate.overlay.node.profile import MOST_TOPICS, Profile, digest_of
 from tidegate.overlay.node.reading import MalformedError
 from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError, Seal
 from tidegate.overlay.node.seen import Seen
-from tidegate.overlay.node.settings import NodeSettings, resolved
+from tidegate.overlay.node.settings import NodeSettings, places_of
 from tidegate.overlay.node.spreading import Spreading
 from tidegate.overlay.poldercast.settings import MODULES
 from tidegate.workload.alias import random_state
@@ -90,12 +90,10 @@ class Node:
     async def __aenter__(self) -> "Node":
         """Listen, and begin to join."""
         loop = asyncio.get_running_loop()
-        self._joins = tuple([await loop.run_in_executor(None, resolved, one) for one in self.settings.join])
-        told = self.settings.advertise
-        reached = None if told is None else await loop.run_in_executor(None, resolved, told)
-        at = await self._carrier.open(self.settings.listen)
-        if reached is not None:
-            at = Address(reached.host, reached.port or at.port)
+        listen, self._joins, told = await loop.run_in_executor(None, places_of, self.settings)
+        at = await self._carrier.open(listen)
+        if self.settings.advertise is not None:
+            at = Address(told.host, told.port or at.port)
         self._begin(at)
         self._task = asyncio.create_task(self._live())
         self._task.add_done_callback(_say_why)

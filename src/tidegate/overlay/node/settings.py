@@ -3,9 +3,9 @@
 import ipaddress
 import socket
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from tidegate.deliver.ends import Address, is_loopback
+from tidegate.deliver.ends import SHORTEST_KEY, Address, is_loopback
 from tidegate.errors import ConfigError
 from tidegate.overlay.poldercast.ringcast import LEAST_FAN_OUT
 from tidegate.overlay.poldercast.settings import Settings
@@ -47,23 +47,56 @@ class NodeSettings:
         for address in (self.listen, *self.join, *((self.advertise,) if self.advertise else ())):
             if self.key is None and not is_loopback(address.host):
                 raise ConfigError(f"{address}: a peer beyond this machine needs a key: give --key-file")
-        if self.advertise is None and _is_wildcard(self.listen.host):
+        if self.key is not None and len(self.key) < SHORTEST_KEY:
+            raise ConfigError(f"a key of {len(self.key)} bytes: {SHORTEST_KEY} at least keep strangers out")
+        _check_told(self.advertise or self.listen)
+
+
+class Places(NamedTuple):
+    """Where a peer listens, whom it joins by and where it is reached, with hosts as numbers of one family."""
+
+    listen: Address
+    join: tuple[Address, ...]
+    told: Address
+
+
+def places_of(settings: NodeSettings) -> Places:
+    """Look up the hosts that settings name; `ConfigError` if one is not there, or not reached from where it listens."""
+    listen, family = _resolved(settings.listen)
+    join = tuple(_resolved(one, family)[0] for one in settings.join)
+    told = listen if settings.advertise is None else _resolved(settings.advertise, family)[0]
+    _check_told(told)
+    for one in join:
+        if is_loopback(listen.host) and not is_loopback(one.host):
             raise ConfigError(
-                f"{self.listen} is every address of this machine: say by --advertise HOST:PORT where others reach it"
+                f"{one} is to be joined by, and from {settings.listen} only this machine can be reached: give --listen "
+                "with an address of this machine that others reach, and a port"
             )
+    return Places(listen, join, told)
 
 
-def resolved(address: Address) -> Address:
-    """Return an address with its host as a number; `ConfigError` if there is no such host."""
+def _resolved(address: Address, family: int = socket.AF_UNSPEC) -> tuple[Address, int]:
+    """Return an address with its host as a number, and its family: a socket sends to those of its own."""
     try:
-        found = socket.getaddrinfo(*address, type=socket.SOCK_DGRAM)
+        found = socket.getaddrinfo(*address, family=family, type=socket.SOCK_DGRAM)
     except OSError as error:
-        raise ConfigError(f"{address}: there is no such host: {error.strerror}") from error
-    return Address(str(found[0][4][0]), address.port)
+        if family == socket.AF_UNSPEC or error.errno == socket.EAI_NONAME:
+            raise ConfigError(f"{address}: there is no such host: {error.strerror}") from error
+        kind = "IPv6" if family == socket.AF_INET6 else "IPv4"
+        raise ConfigError(
+            f"{address} has no {kind} address, as the place has where the peer listens: all peers of an overlay listen "
+            "by IPv4, or all by IPv6"
+        ) from error
+    return Address(str(found[0][4][0]), address.port), found[0][0]
 
 
-def _is_wildcard(host: str) -> bool:
+def _check_told(address: Address) -> None:
+    """Refuse to tell others of a place that is none to them."""
     try:
-        return ipaddress.ip_address(host).is_unspecified
+        is_wildcard = ipaddress.ip_address(address.host).is_unspecified
     except ValueError:
-        return False
+        return
+    if is_wildcard:
+        raise ConfigError(
+            f"{address} is every address of this machine: say by --advertise HOST:PORT where others reach it"
+        )
