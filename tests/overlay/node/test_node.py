@@ -15,10 +15,11 @@ from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
 from tidegate.overlay.node import carrier, spreading
 from tidegate.overlay.node import node as nodes_module
+from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import DATAGRAM
 from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter
 from tidegate.overlay.node.node import Node
-from tidegate.overlay.node.sealing import Seal
+from tidegate.overlay.node.sealing import ANYBODY, Seal
 from tidegate.overlay.node.settings import NodeSettings
 
 
@@ -372,6 +373,34 @@ def test_a_leave_that_is_cancelled_leaves_nothing_open() -> None:
             assert not leaving._carrier._server.is_serving()
             assert not await publishing
             assert [event async for event in leaving.events()] == []
+
+    asyncio.run(run())
+
+
+def test_who_asks_to_join_often_is_not_welcomed_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}) as (node,):
+            size = len(Letter(0, node._directory.own).to_bytes())
+            # No time goes by between these.
+            monkeypatch.setattr(node, "_welcome_room", Allowance(3 * size, lambda: 0.0))
+            asking = Node(settings())
+            async with asking:
+                letter, seal = asking._gossiping.joining().to_bytes(), Seal(asking.id, KEY)
+                say(node.address, *(seal.sealed(Kind.JOIN, ANYBODY, letter)[1] for _ in range(20)))
+                await until(lambda: node.counters.heard["join"] == 20, "all are heard")
+            assert 0 < node.counters.sent["welcome"] <= 3
+            assert node.counters.refused["busy"] == 20 - node.counters.sent["welcome"]
+
+    asyncio.run(run())
+
+
+def test_a_welcome_that_nobody_asked_for_is_not_heeded() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}) as (node,), Node(settings()) as other:
+            welcome = other._gossiping.joining().to_bytes()
+            say(node.address, Seal(other.id, KEY).sealed(Kind.WELCOME, node.id, welcome)[1])
+            await until(lambda: node.counters.refused == {"late": 1}, "it is counted")
+            assert len(node._directory) == 0
 
     asyncio.run(run())
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tidegate.deliver.ends import Address, is_loopback
 from tidegate.errors import ConfigError
+from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import Carrier
 from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.directory import Directory
@@ -29,6 +30,8 @@ _MOST_UNREAD: Final = 10_000
 _MOST_UNREAD_BYTES: Final = 1 << 26
 # Cycles after which a peer asks whom it joined by again: parts of a network that was cut find each other so.
 _ASK_AGAIN: Final = 60
+# A second, of welcomes: they are far longer than what asks for them, and go to wherever that says.
+_WELCOME_BYTES: Final = 1 << 17
 # By so many of those whom it knew a peer joins that takes another id.
 _ACQUAINTANCES: Final = 8
 _LOOK_S: Final = 0.05
@@ -83,6 +86,8 @@ class Node:
         self._hurries = _HURRIED_CYCLES
         self._asked_at = [0.0] * len(MODULES)
         self._joins: tuple[Address, ...] = ()
+        self._is_asking = False
+        self._welcome_room = Allowance(_WELCOME_BYTES)
         self._task: asyncio.Task[None] | None = None
         self._directory: Directory
         self._gossiping: Gossiping
@@ -255,6 +260,7 @@ class Node:
     def _ask_to_join(self) -> None:
         others = [address for address in self._joins if address != self.address]
         if others:
+            self._is_asking = True
             self._send(Kind.JOIN, ANYBODY, random.choice(others), self._gossiping.joining().to_bytes())
 
     def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int | None:
@@ -297,9 +303,16 @@ class Node:
 
     def _read(self, letter: Letter, kind: Kind) -> None:
         if kind in (Kind.JOIN, Kind.OPEN):
-            answer = Kind.WELCOME if kind == Kind.JOIN else Kind.ANSWER
-            self._send(answer, letter.sender.id, letter.sender.address, self._gossiping.answer(letter).to_bytes())
+            answer = self._gossiping.answer(letter).to_bytes()
+            if kind == Kind.JOIN and not self._welcome_room.take(len(answer)):
+                # It asks again.
+                raise RefusedError("busy")
+            said = Kind.WELCOME if kind == Kind.JOIN else Kind.ANSWER
+            self._send(said, letter.sender.id, letter.sender.address, answer)
         elif kind == Kind.WELCOME:
+            if not self._is_asking:
+                raise RefusedError("late")
+            self._is_asking = False
             self._gossiping.introduce(letter)
         elif not self._gossiping.close(letter):
             raise RefusedError("late")
