@@ -29,7 +29,7 @@ class Counters:
     overflowed: int = 0
     """Events that the reader of `Node.events` was too slow for."""
     silent: int = 0
-    """Peers that did not acknowledge an event, and were forgotten."""
+    """Peers that were sent events, said nothing at all for long, or nothing of them for longer, and were forgotten."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""

@@ -27,12 +27,14 @@ class NodeSettings:
     period_s: float = 1.0
     """A cycle."""
     patience_s: float = 3.0
-    """Who has not answered a letter for so long is silent. The time for an answer, under load as well."""
+    """Who has not answered a letter for so long is silent, unless it is being sent events: then receipts tell. The time
+    for an answer, under load as well."""
     fan_out: int = LEAST_FAN_OUT
     """To how many an event is passed on."""
     first_receipt_s: float = 0.25
     """An event that nobody has acknowledged by then is sent again, after twice as long once more, and so on."""
     tries: int = 5
+    """Who is sent an event so often, and from whom nothing at all comes, is silent. The time doubles so often."""
     gossip: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
