@@ -140,6 +140,26 @@ def test_if_peers_are_all_there_is_only_what_they_could_not_take_waits(
     elsewhere.close()
 
 
+def test_what_other_jobs_carry_is_taken_by_nobody(readers: list[Reader], peers: PeerSettings) -> None:
+    one, two = (Peers(replace(peers, only=True)) for _ in range(2))
+    assert len(one.hand_over(rows(("cats", "1")), "run", 0)) == 0
+    one._node.ask(lambda node: _carry(node, "dogs"))
+    assert two.hand_over(rows(("dogs", "2"), ("dogs", "3")), "run", 0)["id"].to_pylist() == ["2", "3"]
+    # They did meet, and one job has carried what the other publishes.
+    assert two._node.ask(lambda node: _has_neighbours(node, "dogs"))
+    assert two.handed_over == 0
+    one.close()
+    two.close()
+
+
+async def _carry(node: Node, topic: str) -> None:
+    node.carry(topic)
+
+
+async def _has_neighbours(node: Node, topic: str) -> bool:
+    return any(node.neighbours(topic))
+
+
 def test_without_anybody_there_all_waits_and_the_job_goes_on(tmp_path: Path) -> None:
     nobody = Peers(PeerSettings((Address("127.0.0.1", 9),), only=True, within_s=0.1))
     batch = rows(("nasa", "1"), ("esa", "2"))

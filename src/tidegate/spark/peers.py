@@ -1,8 +1,8 @@
 """Peers that take what a job offloads: a post is an event of its topic, told to whoever follows that in the overlay.
 
 At least once: a batch that comes again is published again, under the same ids, and peers tell of an id once. That a
-peer of the topic has taken an event is known; that every subscriber has a peer is not. So what they took waits in the
-inbox as well, unless the settings say that peers are all there is.
+peer of the topic has told its reader of an event is known (one that merely carries it has not); that every subscriber
+has a peer is not. So what they took waits in the inbox as well, unless the settings say that peers are all there is.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ import pyarrow as pa
 from tidegate.deliver.ends import Address, read_key
 from tidegate.errors import ConfigError
 from tidegate.overlay.node.background import BackgroundNode
-from tidegate.overlay.node.messages import EVENT_ID_BYTES
+from tidegate.overlay.node.messages import EVENT_ID_BYTES, Taken
 from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.profile import MOST_TOPICS, is_topic
 from tidegate.overlay.node.settings import ON_LOOPBACK, NodeSettings
@@ -93,17 +93,17 @@ class Peers:
         return rows.filter(pa.array([not one for one in is_taken], pa.bool_())) if self._settings.only else rows
 
     async def _told(self, node: Node, posts: dict[Key, str]) -> set[Key]:
-        """Publish posts, and return those that peers have taken, in bounded time."""
+        """Publish posts, and return those that peers have told their readers of, in bounded time."""
         taken: set[Key] = set()
         room = asyncio.Semaphore(_AT_ONCE)
 
         async def tell(key: Key) -> None:
             async with room:
                 try:
-                    is_taken = await node.publish(key[0], _body(key[1], posts[key]), event_id(*key))
+                    done = await node.publish(key[0], _body(key[1], posts[key]), event_id(*key))
                 except ConfigError:  # a post that is too long
                     return
-            if is_taken:
+            if done is Taken.DELIVERED:
                 taken.add(key)
 
         topics, new = self._carried(node, (topic for topic, _ in posts))

@@ -15,7 +15,7 @@ from tidegate.errors import ConfigError
 from tidegate.overlay.node import node as nodes_module
 from tidegate.overlay.node import spreading
 from tidegate.overlay.node.carrier import DATAGRAM
-from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter
+from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter, Taken
 from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.sealing import Seal
 from tidegate.overlay.node.settings import NodeSettings
@@ -85,6 +85,18 @@ def test_what_nobody_follows_is_taken_by_nobody() -> None:
         async with overlay({"nasa"}, {"esa"}) as nodes:
             await until(lambda: all(node.status()["known"] for node in nodes), "they know each other")
             assert not await nodes[0].publish("nasa", "alone")
+
+    asyncio.run(run())
+
+
+def test_who_publishes_knows_whether_a_reader_is_told_or_the_event_is_merely_carried() -> None:
+    async def run() -> None:
+        async with overlay(set(), set()) as (first, second):
+            second.carry("nasa")
+            assert await first.publish("nasa", "one", within_s=60) is Taken.CARRIED
+            second.subscribe("nasa")
+            assert await first.publish("nasa", "two", within_s=60) is Taken.DELIVERED
+            assert await read(second, 1) == ["nasa: two"]
 
     asyncio.run(run())
 
@@ -243,10 +255,16 @@ def test_a_reader_that_is_too_slow_misses_events_and_that_is_counted(monkeypatch
     async def run() -> None:
         async with overlay({"nasa"}, {"nasa"}) as nodes:
             await until(lambda: is_complete(nodes), "rings are complete")
-            for number in range(5):
-                assert await nodes[0].publish("nasa", f"{number}")
+            ids = [bytes([number] * 16) for number in range(5)]
+            taken = [await nodes[0].publish("nasa", f"{number}", id_) for number, id_ in enumerate(ids)]
+            assert taken == [Taken.DELIVERED] * 2 + [Taken.CARRIED] * 3
             assert nodes[1].counters.overflowed == 3
             assert await read(nodes[1], 2) == ["nasa: 0", "nasa: 1"]
+            # What there was no room for is told if it comes again, and nothing else is.
+            assert await nodes[0].publish("nasa", "1", ids[1]) is Taken.DELIVERED
+            assert await nodes[0].publish("nasa", "4", ids[4]) is Taken.DELIVERED
+            assert await read(nodes[1], 1) == ["nasa: 4"]
+            assert nodes[1].counters.delivered == nodes[1].counters.overflowed == 3
 
     asyncio.run(run())
 
