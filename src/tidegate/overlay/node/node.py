@@ -195,7 +195,10 @@ class Node:
 
     def _event(self, topic: str, body: bytes | str, id_: bytes | None) -> Event:
         digest_of(topic)
-        written = body.encode() if isinstance(body, str) else body
+        try:
+            written = body.encode() if isinstance(body, str) else body
+        except UnicodeEncodeError as error:
+            raise ConfigError(f"an event that is no text ({error}): give text that UTF-8 can write, or bytes") from error
         if len(written) > LARGEST_EVENT:
             raise ConfigError(f"an event of {len(written):,} bytes: {LARGEST_EVENT:,} are the most")
         if id_ is not None and len(id_) != EVENT_ID_BYTES:
