@@ -1,5 +1,7 @@
 """Numbers stand for the peers and topics that are meant, are given again, and never grow beyond what views can have."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -150,6 +152,22 @@ def test_who_follows_a_topic_no_longer_is_in_its_ring_no_longer() -> None:
     assert gossiping.neighbours(10) == ([6], [6])
     assert gossiping.neighbours(20) == ([5], [5])
     assert directory.nodes.held[:2].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("read", [Gossiping.close, Gossiping.introduce])
+def test_letters_that_place_nobody_take_nobody_out_of_rings_that_it_is_still_in(
+    read: Callable[[Gossiping, Letter], object],
+) -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10, 20])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    gossiping.answer(Letter(RINGS, profile(5, {10, 20, 30})))
+    # An answer that nobody waits for, or a welcome, that names a neighbour which has dropped a topic.
+    read(gossiping, Letter(RINGS, profile(6, {99}), [(0, profile(5, {10}, version=2))]))
+    assert gossiping.neighbours(10) == ([5], [5])
+    assert gossiping.neighbours(20) == ([], [])
+    assert directory.nodes.held[:2].tolist() == [2, 0]
+    assert np.isinf(directory.nodes.gaps[:2]).tolist() == [[False] * 2, [True] * 2]
 
 
 def test_peers_say_how_far_their_next_ones_are() -> None:

@@ -110,8 +110,7 @@ class Directory:
         if known is not None and (known == ME or self._profiles[known].version >= profile.version):
             return known
         if known is not None and not np.isin(self._profiles[known].topics, profile.topics).all():
-            # It may be in rings of topics that it follows no more; the step that reads on places it in the others.
-            leave_rings(self.nodes, ME, known)
+            self._leave_but(known, profile.topics)
         number = self._peers.of(profile.id)
         if number >= len(self.nodes.ids):
             self._grow(number)
@@ -119,6 +118,13 @@ class Directory:
         self._profiles[number] = profile
         self._place(number, profile)
         return number
+
+    def _leave_but(self, number: int, topics: Digests) -> None:
+        """Take a peer out of the rings of topics other than these. Nothing else may place it in the others again."""
+        rings, held, gaps = self.rings()
+        leave_rings(self.nodes, ME, number)
+        kept = np.flatnonzero(np.isin(self._digests, topics))
+        self.nodes.rings[kept], self.nodes.held[kept], self.nodes.gaps[kept] = rings[kept], held[kept], gaps[kept]
 
     def _most_peers(self) -> int:
         """Twice as many as views and notes of the peer can have, so that it is seldom looked through."""
