@@ -87,6 +87,56 @@ def test_an_older_profile_does_not_replace_a_later_one() -> None:
     assert topics_of(directory, number) == {7}
 
 
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_what_a_peer_says_of_itself_counts_more_than_what_others_say_of_it() -> None:
+    gossiping = Gossiping(Directory(1, HERE, SMALL, Clock()), SMALL, random_state(1))
+    gossiping.directory.follow([10])
+    gossiping.answer(Letter(RINGS, profile(5, {10}, version=3)))
+    false = profile(5, set(), version=1_050_000_000)
+    gossiping.answer(Letter(RINGS, profile(6, set()), [(0, false)]))
+    assert gossiping.neighbours(10) == ([], [])
+    gossiping.answer(Letter(RINGS, profile(5, {10}, version=4)))
+    assert gossiping.neighbours(10) == ([5], [5])
+    gossiping.answer(Letter(RINGS, profile(6, set()), [(0, profile(5, set(), version=3))]))
+    assert gossiping.neighbours(10) == ([5], [5])
+
+
+def test_profiles_of_a_time_that_is_not_yet_are_not_believed() -> None:
+    gossiping = Gossiping(Directory(1, HERE, SMALL, Clock()), SMALL, random_state(1))
+    gossiping.directory.follow([10])
+    gossiping.answer(Letter(RINGS, profile(5, {10}, version=3)))
+    false = profile(5, set(), version=(1 << 64) - 1)
+    gossiping.answer(Letter(RINGS, profile(6, {10}), [(0, false), (0, profile(7, {10}))]))
+    assert {one.id for one in gossiping.everybody()} == {5, 6, 7}
+    assert sorted(gossiping.neighbours(10)[0]) == [5, 6]
+
+
+def test_a_peer_outdoes_what_others_say_of_it_and_is_not_itself() -> None:
+    clock = Clock()
+    gossiping = Gossiping(Directory(1, HERE, SMALL, clock), SMALL, random_state(1))
+    gossiping.directory.follow([10])
+    own = gossiping.directory.own
+    assert own.version == 1_000_000_000
+    gossiping.answer(Letter(CYCLON, profile(5, set()), [(0, own)]))
+    gossiping.pass_cycle()
+    assert gossiping.directory.own.version == own.version
+    gossiping.answer(Letter(CYCLON, profile(5, set()), [(0, profile(1, set(), version=1_030_000_000))]))
+    gossiping.pass_cycle()
+    assert gossiping.directory.own.version == 1_030_000_001
+    assert gossiping.directory.own.topics.tolist() == [10]
+    # What it is not told of it outdoes in time: nothing that is believed is much later than now.
+    clock.now = 1100.0
+    gossiping.pass_cycle()
+    assert gossiping.directory.own.version == 1_100_000_000
+
+
 def test_rings_that_are_kept_stay_as_they_are_when_topics_come_and_go() -> None:
     gossiping = Gossiping(Directory(1, HERE, SMALL), SMALL, random_state(1))
     gossiping.directory.follow([10, 20])

@@ -109,3 +109,11 @@ def test_profiles_that_cannot_be_are_refused(topics: list[int], held: list[int])
     profile = Profile.of(7, 1, HERE, np.array(topics, np.uint64), np.array(held, np.int8), none(len(topics)))
     with pytest.raises(MalformedError, match="do not rise"):
         Letter.from_bytes(Letter(0, profile).to_bytes(), 2)
+
+
+def test_nobody_has_no_profile() -> None:
+    none = np.zeros(0, np.uint64), np.zeros(0, np.int8), np.zeros((0, 2), np.uint8)
+    somebody, nobody = (Profile.of(peer, 1, HERE, *none) for peer in (1, 0))
+    assert Letter.from_bytes(Letter(RINGS, somebody).to_bytes(), 1).sender.id == 1
+    with pytest.raises(MalformedError, match="a profile of nobody"):
+        Letter.from_bytes(Letter(RINGS, somebody, [(0, nobody)]).to_bytes(), 1)

@@ -15,10 +15,13 @@ from tidegate.errors import ConfigError
 from tidegate.overlay.node import node as nodes_module
 from tidegate.overlay.node import spreading
 from tidegate.overlay.node.carrier import DATAGRAM
+from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter, Taken
 from tidegate.overlay.node.node import Node
+from tidegate.overlay.node.profile import Profile
 from tidegate.overlay.node.sealing import Seal
 from tidegate.overlay.node.settings import NodeSettings
+from tidegate.overlay.poldercast.settings import Settings
 
 
 async def read(node: Node, many: int) -> list[str]:
@@ -300,6 +303,28 @@ def test_hostile_messages_are_dropped_and_counted_by_kind() -> None:
             await until(lambda: wanted.items() <= victim.counters.refused.items(), "all are counted")
             assert 77 not in (one.id for one in victim._gossiping.everybody())
             assert await other.publish("nasa", "unharmed")
+
+    asyncio.run(run())
+
+
+def test_one_false_letter_does_not_cut_a_peer_out() -> None:
+    async def run() -> None:
+        async with overlay(*[{"nasa"}] * 3) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            liar, victim = Directory(77, nodes[0].address, Settings()).own, nodes[1]._directory.own
+            for version in ((1 << 64) - 1, victim.version + 30_000_000):
+                none = Directory(victim.id, nodes[0].address, Settings()).own
+                false = Profile.of(none.id, version, none.address, none.topics, none.held, none.steps)
+                for node in (nodes[0], nodes[2]):
+                    say(
+                        node.address,
+                        Seal(77, KEY).sealed(Kind.OPEN, node.id, Letter(0, liar, [(0, false)]).to_bytes())[1],
+                    )
+                    say(node.address, Seal(victim.id, KEY).sealed(Kind.OPEN, node.id, Letter(0, false).to_bytes())[1])
+            await until(
+                lambda: all(node.counters.refused["time"] for node in (nodes[0], nodes[2])), "it is not believed"
+            )
+            await until(lambda: is_complete(nodes), "rings are complete again")
 
     asyncio.run(run())
 

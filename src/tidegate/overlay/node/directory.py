@@ -4,7 +4,8 @@ The peer itself is number 0, and has the only row; others are numbered from 1 on
 again once no view has it: so what is remembered is bounded by the sizes of views, whoever writes, and how often.
 """
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import numpy as np
@@ -22,14 +23,17 @@ from tidegate.overlay.poldercast.state import Nodes, Scratch, Ways, nodes_of, sc
 ME: Final = 0
 MOST_PLACES: Final = 1 << 18
 """Topics of all peers together that are remembered."""
+LONGEST_AHEAD_US: Final = 60_000_000
+"""So far ahead of one's own clock a profile may have been written."""
 
 
 class Directory:
     """Owned by one peer: kernels change `nodes`, and nothing else does but the methods here."""
 
-    def __init__(self, me: int, address: Address, settings: Settings) -> None:
-        """The peer with this id follows nothing and knows nobody."""
-        self.id, self.address = me, address
+    def __init__(self, me: int, address: Address, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        """The peer with this id follows nothing and knows nobody; `clock` tells the time in seconds."""
+        self.id, self.address, self._clock = me, address, clock
+        self._latest = 0
         self._peers, self._topics = Numbering(1), Numbering()
         self._own: dict[int, int] = {}
         self._digests: Digests = np.zeros(0, np.uint64)
@@ -80,13 +84,17 @@ class Directory:
         return self.own if number == ME else self._profiles[number]
 
     def renew_profile(self) -> None:
-        """Let the peer's own profile say what is so now; if that has changed, it is one of a later version."""
+        """Let the peer's own profile say what is so now; if that has changed, it is one of a later version.
+
+        It is after a minute in any case: so whatever false profile of the peer is believed, it is not for longer.
+        """
         order = np.argsort(self._digests)
         _, held, gaps = self.rings()
         topics, held, steps, last = self._digests[order], held[order], steps_of(gaps[order]), self.own
         is_same = np.array_equal(topics, last.topics) and np.array_equal(held, last.held)
-        if not (is_same and np.array_equal(steps, last.steps)):
-            version = max(int(self.nodes.clock[ME]), last.version + 1)
+        is_old = last.version < max(self._latest, self._now() - LONGEST_AHEAD_US)
+        if is_old or not (is_same and np.array_equal(steps, last.steps)):
+            version = max(self._now(), last.version + 1, self._latest)
             self.own = Profile.of(self.id, version, self.address, topics, held, steps)
 
     def rings(self) -> tuple[Int64, Held, Ways]:
@@ -104,10 +112,20 @@ class Directory:
         if len(self._peers) + many > self._most_peers():
             self._forget_unused()
 
-    def learn(self, profile: Profile) -> int:
-        """Return the number of a peer, with its profile known, unless a later one is."""
+    def can_be(self, profile: Profile) -> bool:
+        """Whether a profile is of now or before, as clocks of peers agree: others could never be replaced."""
+        return profile.version <= self._now() + LONGEST_AHEAD_US
+
+    def learn(self, profile: Profile, *, is_hearsay: bool = True) -> int:
+        """Return the number of a peer, with its profile known, unless a later one is.
+
+        What a peer says of itself counts more than what others say of it, however late they claim that to be.
+        """
         known = self.number(profile.id)
-        if known is not None and (known == ME or self._profiles[known].version >= profile.version):
+        if known == ME:
+            self._outdo(profile)
+            return ME
+        if known is not None and not _is_news(profile, self._profiles[known], is_hearsay=is_hearsay):
             return known
         if known is not None and not np.isin(self._profiles[known].topics, profile.topics).all():
             self._leave_but(known, profile.topics)
@@ -118,6 +136,14 @@ class Directory:
         self._profiles[number] = profile
         self._place(number, profile)
         return number
+
+    def _outdo(self, profile: Profile) -> None:
+        """See to it that the peer's next profile is later than one that others have of it, and is not its own."""
+        if profile.version >= self.own.version and profile.packed != self.own.packed:
+            self._latest = max(self._latest, profile.version + 1)
+
+    def _now(self) -> int:
+        return int(self._clock() * 1e6)
 
     def _leave_but(self, number: int, topics: Digests) -> None:
         """Take a peer out of the rings of topics other than these. Nothing else may place it in the others again."""
@@ -200,6 +226,10 @@ class Directory:
 
     def _fit_scratch(self) -> None:
         self.scratch = scratch_of(len(self.nodes.ids), with_room_for(self._topics.end))
+
+
+def _is_news(profile: Profile, last: Profile, *, is_hearsay: bool) -> bool:
+    return profile.version > last.version if is_hearsay else profile.packed != last.packed
 
 
 def with_room_for(many: int) -> int:

@@ -198,7 +198,9 @@ class Node:
         try:
             written = body.encode() if isinstance(body, str) else body
         except UnicodeEncodeError as error:
-            raise ConfigError(f"an event that is no text ({error}): give text that UTF-8 can write, or bytes") from error
+            raise ConfigError(
+                f"an event that is no text ({error}): give text that UTF-8 can write, or bytes"
+            ) from error
         if len(written) > LARGEST_EVENT:
             raise ConfigError(f"an event of {len(written):,} bytes: {LARGEST_EVENT:,} are the most")
         if id_ is not None and len(id_) != EVENT_ID_BYTES:
@@ -286,6 +288,8 @@ class Node:
         """Refuse who writes in another's name, and whoever is where nobody may be."""
         if letter.sender.id != opened.sender:
             raise RefusedError("sender")
+        if not self._directory.can_be(letter.sender):
+            raise RefusedError("time")
         self._check_places(letter.sender.address, *(profile.address for _, profile in letter.named))
 
     def _check_places(self, *addresses: Address) -> None:
