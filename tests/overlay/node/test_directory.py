@@ -178,6 +178,59 @@ def test_topics_of_all_together_are_bounded_and_what_finds_no_room_is_counted(mo
     assert topics_of(directory, ME) == {1, 2}
 
 
+def test_whoever_finds_no_room_is_given_some_when_it_is_named_after_others_were_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(directories, "MOST_PLACES", 300)
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([1])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    for peer in range(2, 8):
+        directory.learn(profile(peer, set(range(100 * peer, 100 * peer + 60))))
+    late = profile(9, {1, *range(900, 960)})
+    number = directory.learn(late)
+    assert directory.crowded == 3
+    assert topics_of(directory, number) == set()
+    # Nobody is in a view yet: a letter that needs the room has all of it.
+    gossiping.answer(Letter(RINGS, late))
+    assert directory.crowded == 0
+    assert gossiping.neighbours(1) == ([9], [9])
+    assert topics_of(directory, directory.number(9) or 0) == set(late.topics.tolist())
+
+
+def test_topics_that_change_in_place_are_forgotten_as_well() -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([1])
+    for version in range(1, 100):
+        number = directory.learn(profile(5, set(range(100 * version, 100 * version + 100)), version))
+    assert topics_of(directory, number) == set(range(9900, 10_000))
+    assert len(directory._topics) <= 2 * 101 + 256 + 100
+    assert len(directory.scratch.wanted) <= 1024
+
+
+def test_when_there_is_no_room_topics_are_not_moved_about_for_every_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directories, "MOST_PLACES", 3000)
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([1])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    arranged: list[int] = []
+    arrange = Directory._arrange
+
+    def counted(self: Directory, more: int = 0) -> None:
+        arranged.append(more)
+        arrange(self, more)
+
+    monkeypatch.setattr(Directory, "_arrange", counted)
+    # Views have eight entries at most, and a letter brings four: what is in them always has room.
+    for peer in range(2, 802, 4):
+        one, *named = (
+            profile(peer + more, {1, *range(1000 * (peer + more), 1000 * (peer + more) + 100)}) for more in range(4)
+        )
+        gossiping.answer(Letter(CYCLON, one, [(1, other) for other in named]))
+        assert directory.crowded == 0
+    assert len(arranged) < 100
+
+
 def test_whoever_is_written_to_stays_in_its_rings_until_it_is_silent() -> None:
     directory = Directory(1, HERE, SMALL)
     directory.follow([10])

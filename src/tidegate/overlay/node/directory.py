@@ -5,7 +5,7 @@ again once no view has it: so what is remembered is bounded by the sizes of view
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,8 @@ MOST_PLACES: Final = 1 << 18
 """Topics of all peers together that are remembered."""
 LONGEST_AHEAD_US: Final = 60_000_000
 """So far ahead of one's own clock a profile may have been written."""
+_WORTH: Final = 16
+"""Places are moved together if one in so many is nobody's."""
 
 
 class Directory:
@@ -38,8 +40,7 @@ class Directory:
         self._own: dict[int, int] = {}
         self._digests: Digests = np.zeros(0, np.uint64)
         self._profiles: dict[int, Profile] = {}
-        self.crowded = 0
-        """Profiles whose topics there was no room for."""
+        self._crowded: set[int] = set()
         self.nodes: Nodes = nodes_of(np.array([me], np.uint64), from_rows([[]]), 1, settings)
         self.scratch: Scratch = scratch_of(1, 1)
         self._end = 0
@@ -49,6 +50,11 @@ class Directory:
     def __len__(self) -> int:
         """How many others have a number."""
         return len(self._peers)
+
+    @property
+    def crowded(self) -> int:
+        """Of how many that are known there is no room for the topics; they are given some when they are named again."""
+        return len(self._crowded)
 
     def follow(self, digests: Iterable[int]) -> None:
         """Follow these topics and no others; rings that were kept are kept on."""
@@ -107,9 +113,10 @@ class Directory:
         nodes, many = self.nodes, len(held)
         nodes.rings[:], nodes.held[:many], nodes.gaps[:many] = rings, held, gaps
 
-    def make_room(self, many: int) -> None:
-        """See to it that so many profiles can be learned with none of them forgotten before it is in a view."""
-        if len(self._peers) + many > self._most_peers():
+    def make_room(self, profiles: Sequence[Profile]) -> None:
+        """See to it that these can be learned with none of them forgotten before it is in a view."""
+        places = sum(len(profile.topics) for profile in profiles)
+        if len(self._peers) + len(profiles) > self._most_peers() or self._end + places > MOST_PLACES:
             self._forget_unused()
 
     def can_be(self, profile: Profile) -> bool:
@@ -126,6 +133,8 @@ class Directory:
             self._outdo(profile)
             return ME
         if known is not None and not _is_news(profile, self._profiles[known], is_hearsay=is_hearsay):
+            if known in self._crowded:
+                self._place(known, self._profiles[known])
             return known
         if known is not None and not np.isin(self._profiles[known].topics, profile.topics).all():
             self._leave_but(known, profile.topics)
@@ -166,7 +175,8 @@ class Directory:
         for number in self._peers.keep(used):
             del self._profiles[number]
             nodes.bounds[number] = 0
-        self._arrange()
+            self._crowded.discard(number)
+        self._arrange_if_worth(0)
 
     def _grow(self, number: int) -> None:
         ids, bounds = with_room(self.nodes.ids, number + 1), self.nodes.bounds
@@ -176,22 +186,26 @@ class Directory:
         self._fit_scratch()
 
     def _place(self, number: int, profile: Profile) -> None:
-        """Write the topics of a peer where there is room for them; if there is none anywhere, it follows nothing."""
+        """Write the topics of a peer where there is room for them; if there is none, it follows nothing for now."""
         count = len(profile.topics)
         begin, end = self.nodes.bounds[number]
         if end - begin < count:
             self.nodes.bounds[number] = 0
             if self._end + count > len(self.nodes.topics):
-                self._arrange(count)
+                self._arrange_if_worth(count)
             if self._end + count > len(self.nodes.topics):
-                self.crowded += 1
+                self._crowded.add(number)
                 return
             begin, self._end = self._end, self._end + count
+        self._crowded.discard(number)
         numbers, order = self._numbered(profile)
         self.nodes.topics[begin : begin + count] = numbers[order]
         self.nodes.held[begin : begin + count] = profile.held[order]
         self.nodes.gaps[begin : begin + count] = gaps_of(profile.steps[order])
         self.nodes.bounds[number] = begin, begin + count
+        if len(self._topics) > 2 * self._end + 256:
+            # Peers whose topics change in place need no room, but each topic has a number.
+            self._arrange()
 
     def _numbered(self, profile: Profile) -> tuple[Int32, Int64]:
         """Return the numbers of a peer's topics, and in what order they rise."""
@@ -200,10 +214,21 @@ class Directory:
             self._fit_scratch()
         return numbers, np.argsort(numbers)
 
+    def _used(self) -> int:
+        """How many places are somebody's."""
+        bounds = self.nodes.bounds
+        return len(self._own) + int((bounds[1:, 1] - bounds[1:, 0]).sum())
+
+    def _arrange_if_worth(self, more: int) -> None:
+        """Find room for `more`, if there may be so much; not for a few places time and again: it takes its time."""
+        used, now = self._used(), len(self.nodes.topics)
+        grows = more > 0 and now < MOST_PLACES
+        if used + more <= MOST_PLACES and (grows or self._end - used >= now // _WORTH):
+            self._arrange(more)
+
     def _arrange(self, more: int = 0) -> None:
         """Move the topics of all together, one's own first, with room for `more` and as much again."""
-        nodes = self.nodes
-        many = len(self._own) + int((nodes.bounds[1:, 1] - nodes.bounds[1:, 0]).sum())
+        nodes, many = self.nodes, self._used()
         room = max(min(2 * (many + more) + 256, MOST_PLACES), many)
         topics, held = np.zeros(room, np.int32), np.zeros(room, np.int8)
         gaps: Ways = np.full((room, 2), np.inf, np.float32)
@@ -212,7 +237,9 @@ class Directory:
         topics[:end], bounds[ME] = list(self._own), (0, end)
         kept = min(end, len(nodes.held))
         held[:kept], gaps[:kept] = nodes.held[:kept], nodes.gaps[:kept]
-        for _, number in self._peers:
+        for number in np.flatnonzero(nodes.bounds[:, 1] > nodes.bounds[:, 0]).tolist():
+            if number == ME:
+                continue
             begin, count = nodes.bounds[number, 0], nodes.bounds[number, 1] - nodes.bounds[number, 0]
             topics[end : end + count] = nodes.topics[begin : begin + count]
             held[end : end + count] = nodes.held[begin : begin + count]
