@@ -22,9 +22,9 @@ def until(holds: Callable[[], bool], what: str) -> None:
 
 
 class Peer:
-    """A process; what it prints is gathered as it comes."""
+    """A process; what it prints is gathered as it comes, if anybody reads that."""
 
-    def __init__(self, *arguments: str, folder: Path | None = None) -> None:
+    def __init__(self, *arguments: str, folder: Path | None = None, is_read: bool = True) -> None:
         command = [sys.executable, "-c", PROGRAM, "overlay", "node", "--period", "100ms", *arguments]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -32,6 +32,8 @@ class Peer:
         self.said: list[str] = []
         for stream, lines in ((self.process.stdout, self.told), (self.process.stderr, self.said)):
             assert stream is not None
+            if stream is self.process.stdout and not is_read:
+                continue
             threading.Thread(target=self._gather, args=(stream, lines), daemon=True).start()
 
     @staticmethod

@@ -1,5 +1,6 @@
 """`tidegate overlay node` as a person uses it: processes that join, say and print, and leave when they are told to."""
 
+import asyncio
 import json
 import signal
 from collections.abc import Callable, Iterator
@@ -11,15 +12,19 @@ from typer.testing import CliRunner
 from tests.cli.peer_process import Peer, until
 from tidegate.cli.app import app
 from tidegate.cli.peering import told
+from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
+from tidegate.overlay.node.messages import Taken
+from tidegate.overlay.node.node import Node
+from tidegate.overlay.node.settings import NodeSettings
 
 
 @pytest.fixture
 def started() -> Iterator[Callable[..., Peer]]:
     peers: list[Peer] = []
 
-    def start(*arguments: str) -> Peer:
-        peers.append(Peer(*arguments))
+    def start(*arguments: str, is_read: bool = True) -> Peer:
+        peers.append(Peer(*arguments, is_read=is_read))
         return peers[-1]
 
     yield start
@@ -56,11 +61,50 @@ def test_peers_join_publish_print_and_leave(started: Callable[..., Peer], tmp_pa
 def test_what_is_piped_in_is_told_before_the_peer_leaves(started: Callable[..., Peer]) -> None:
     listener = started("--topics", "nasa")
     speaker = started("--join", listener.address, "--once", "--within", "60s")
+    speaker.say('{"topic": "nasa", "text": "half of a sign: \\ud800"}')
     speaker.say("nasa\tgood night")
     assert speaker.process.stdin is not None
     speaker.process.stdin.close()
     assert speaker.process.wait(90) == 0
     until(lambda: listener.events == [("nasa", "good night")], "it is told")
+    assert any("not done: an event that is no text" in line for line in speaker.said)
+
+
+def tell(peer: Peer, *texts: str) -> None:
+    """Publish something that a peer follows."""
+
+    async def run() -> None:
+        join = (Address.parse(peer.address, what="place"),)
+        async with Node(NodeSettings(join=join, period_s=0.1)) as node:
+            for text in texts:
+                assert await node.publish("nasa", text, within_s=90) is Taken.DELIVERED
+
+    asyncio.run(run())
+
+
+def test_a_peer_whose_output_nobody_reads_goes_on_and_leaves_when_it_is_told_to(
+    started: Callable[..., Peer], tmp_path: Path
+) -> None:
+    status = tmp_path / "status.json"
+    peer = started("--topics", "nasa", "--within", "90s", "--status-file", str(status), is_read=False)
+    tell(peer, *(f"{number}" * 50_000 for number in range(4)))
+    # It is in the midst of publishing, too.
+    peer.say("dogs\twho is there?")
+    until(lambda: json.loads(status.read_text())["published"] == 1, "it goes on")
+    assert json.loads(status.read_text())["delivered"] == 4
+    peer.process.send_signal(signal.SIGTERM)
+    assert peer.process.wait(90) == 2
+    until(lambda: "events were not printed: nobody reads them" in peer.said[-1], "what is missing is said")
+    assert not any("Traceback" in line for line in peer.said)
+
+
+def test_a_peer_whose_output_is_closed_leaves_and_says_why(started: Callable[..., Peer]) -> None:
+    peer = started("--topics", "nasa", is_read=False)
+    assert peer.process.stdout is not None
+    peer.process.stdout.close()
+    tell(peer, "one")
+    assert peer.process.wait(90) == 2
+    until(lambda: "1 events were not printed: Broken pipe" in peer.said[-1], "it says why")
 
 
 @pytest.mark.parametrize(

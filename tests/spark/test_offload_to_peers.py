@@ -22,6 +22,7 @@ from tidegate.overlay.node.node import Delivered, Node
 from tidegate.overlay.node.settings import NodeSettings
 from tidegate.spark.offload import Offload, OffloadSettings
 from tidegate.spark.peers import Peers, PeerSettings
+from tidegate.spark.seeking import Seeking
 from tidegate.spark.sinks import sink_at
 from tidegate.spark.sources.posts import read_posts
 from tidegate.store.store import Store
@@ -129,7 +130,7 @@ def test_if_peers_are_all_there_is_only_what_they_could_not_take_waits(
     # Nobody follows dogs; one name and one post are too long; and nobody knows what the last is about.
     beyond = rows(("dogs", "3"), ("x" * 300, "4"), ("", "5"), ("cats", "6"))
     assert elsewhere.hand_over(rows(("cats", "7"), text="." * LARGEST_EVENT), "run", 1)["id"].to_pylist() == ["7"]
-    elsewhere._wait_s = 0.5  # it is in vain, and need not take long
+    elsewhere._seeking = Seeking(0.5)  # it is in vain, and need not take long
     assert elsewhere.hand_over(beyond, "run", 2)["id"].to_pylist() == ["3", "4", "5"]
     until(lambda: [reader.posts for reader in readers] == [["1"], ["1"], ["2", "6"]], "peers are told")
     # A batch that comes again is the same events.
@@ -140,12 +141,47 @@ def test_if_peers_are_all_there_is_only_what_they_could_not_take_waits(
     elsewhere.close()
 
 
+def test_what_other_jobs_carry_is_taken_by_nobody(readers: list[Reader], peers: PeerSettings) -> None:
+    one, two = (Peers(replace(peers, only=True)) for _ in range(2))
+    assert len(one.hand_over(rows(("cats", "1")), "run", 0)) == 0
+    one._node.ask(lambda node: _carry(node, "dogs"))
+    assert two.hand_over(rows(("dogs", "2"), ("dogs", "3")), "run", 0)["id"].to_pylist() == ["2", "3"]
+    # They did meet, and one job has carried what the other publishes.
+    assert two._node.ask(lambda node: _has_neighbours(node, "dogs"))
+    assert two.handed_over == 0
+    one.close()
+    two.close()
+
+
+async def _carry(node: Node, topic: str) -> None:
+    node.carry(topic)
+
+
+async def _has_neighbours(node: Node, topic: str) -> bool:
+    return any(node.neighbours(topic))
+
+
 def test_without_anybody_there_all_waits_and_the_job_goes_on(tmp_path: Path) -> None:
     nobody = Peers(PeerSettings((Address("127.0.0.1", 9),), only=True, within_s=0.1))
     batch = rows(("nasa", "1"), ("esa", "2"))
     assert nobody.hand_over(batch, "run", 0).equals(batch)
-    assert nobody._wait_s == 0.05
     nobody.close()
+
+
+def test_a_job_that_begins_anew_looks_for_peers_anew(readers: list[Reader], peers: PeerSettings) -> None:
+    elsewhere = Peers(replace(peers, only=True))
+    for batch in range(2):
+        assert len(elsewhere.hand_over(rows(("nasa", f"{batch}")), "run", batch)) == 0
+        elsewhere.close()
+
+
+def test_posts_that_are_none_wait_in_the_inbox(readers: list[Reader], peers: PeerSettings) -> None:
+    elsewhere = Peers(replace(peers, only=True))
+    batch = rows(("nasa", "1"), ("nasa", "2"), ("nasa", "3"), ("nasa", "4"))
+    posts = pa.array([None, "no JSON", "[" * 100_000, '{"id": "4"}'], pa.string())
+    kept = elsewhere.hand_over(batch.set_column(batch.schema.get_field_index("post"), "post", posts), "run", 0)
+    assert kept["id"].to_pylist() == ["1", "2", "3"]
+    elsewhere.close()
 
 
 def test_a_key_that_is_not_there_is_refused_before_the_job_begins(tmp_path: Path) -> None:

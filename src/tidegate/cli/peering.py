@@ -1,13 +1,13 @@
 """What `tidegate overlay node` does: lines in, events out, and how it fares, until it is told to end."""
 
 import asyncio
+import concurrent.futures
 import json
 import logging
 import os
 import signal
-import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +16,18 @@ from typing import Any, Final
 from rich.console import Console
 from rich.markup import escape
 
-from tidegate.errors import ConfigError
+from tidegate.errors import ConfigError, TidegateError
 from tidegate.overlay.node.messages import LARGEST_EVENT
-from tidegate.overlay.node.node import Node
+from tidegate.overlay.node.node import Delivered, Node
 from tidegate.overlay.node.profile import topic_bytes
 from tidegate.overlay.node.settings import NodeSettings
 
 _EVERY_S: Final = 5.0
 _STATUS_S: Final = 1.0
+_STUCK_S: Final = 3.0
+"""At the end, what has been told is printed, unless nobody has read anything for so long."""
+# What a thread comes upon if the loop has ended: so has its work.
+_ENDED: Final = (RuntimeError, asyncio.CancelledError, concurrent.futures.CancelledError)
 _FORMS: Final = 'write TOPIC, a tab and a text, or {"topic": …, "text": …}, {"subscribe": …}, {"unsubscribe": …}'
 
 
@@ -71,7 +75,8 @@ class _Peer:
     def __init__(self, asked: Peering, console: Console) -> None:
         self._asked, self._console = asked, console
         self._node = Node(asked.settings)
-        self._stop = asyncio.Event()
+        self._stop, self._all_printed = asyncio.Event(), asyncio.Event()
+        self._printed, self._why_not = 0, "nobody reads them"
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -80,25 +85,55 @@ class _Peer:
         self._node.subscribe(*self._asked.topics)
         async with self._node as node:
             self._say(f"listening on {node.address}; others join by --join {node.address}")
-            reading = threading.Thread(target=self._read, args=(loop,), daemon=True)
-            reading.start()
-            tasks = [asyncio.create_task(one) for one in (self._tell(), self._report(), self._keep_status())]
+            for work in (self._read, self._print):
+                threading.Thread(target=work, args=(loop,), daemon=True).start()
+            tasks = [asyncio.create_task(one) for one in (self._report(), self._keep_status())]
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._asked.seconds):
                     await self._stop.wait()
-            for task in tasks[1:]:
+            for task in tasks:
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._last_words()
         self._write_status()
         self._say(f"left: {told(node.status())}")
+        if missing := node.counters.delivered - self._printed:
+            raise TidegateError(f"{missing:,} events were not printed: {self._why_not}")
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take the input line by line, each when the one before is done with: in a thread, since reading may wait."""
-        with suppress(RuntimeError, asyncio.CancelledError):  # the loop has ended: so has this
-            for line in _lines():
-                asyncio.run_coroutine_threadsafe(self._do(line), loop).result()
-            if self._asked.once:
+        with suppress(*_ENDED):
+            try:
+                for line in _lines():
+                    asyncio.run_coroutine_threadsafe(self._do(line), loop).result()
+            finally:
+                if self._asked.once:
+                    loop.call_soon_threadsafe(self._stop.set)
+
+    def _print(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Print events, each when the one before is written: in a thread, since nobody may read them.
+
+        So those that wait are the peer's, which bounds them. If they cannot be written, the peer is to leave.
+        """
+        events = self._node.events()
+        with suppress(*_ENDED):
+            try:
+                while event := asyncio.run_coroutine_threadsafe(_next(events), loop).result():
+                    _write(event.to_json() + "\n")
+                    self._printed += 1
+            except OSError as error:
+                self._why_not = error.strerror or str(error)
+            finally:
+                loop.call_soon_threadsafe(self._all_printed.set)
                 loop.call_soon_threadsafe(self._stop.set)
+
+    async def _last_words(self) -> None:
+        """Wait until all is printed, or nothing more is."""
+        before = -1
+        while not self._all_printed.is_set() and before != self._printed:
+            before = self._printed
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_printed.wait(), _STUCK_S)
 
     async def _do(self, line: str) -> None:
         if not line:
@@ -117,11 +152,6 @@ class _Peer:
     async def _publish(self, topic: str, text: str) -> None:
         if not await self._node.publish(topic, text, within_s=self._asked.within_s):
             raise ConfigError(f"nobody was found who follows {topic!r}: somebody has to, or wait longer by --within")
-
-    async def _tell(self) -> None:
-        async for event in self._node.events():
-            sys.stdout.write(event.to_json() + "\n")
-            sys.stdout.flush()
 
     async def _report(self) -> None:
         """Say now and then how it fares, if that has changed."""
@@ -166,6 +196,17 @@ def told(status: dict[str, Any]) -> str:
     if unsent := sum(status["unsent"].values()):
         parts.append(f"{unsent:,} could not be sent")
     return " · ".join(parts)
+
+
+async def _next(events: AsyncIterator[Delivered]) -> Delivered | None:
+    return await anext(events, None)
+
+
+def _write(text: str) -> None:
+    """Write to the output; by the descriptor, as the input is read."""
+    rest = text.encode()
+    while rest:
+        rest = rest[os.write(1, rest) :]
 
 
 def _lines() -> Iterator[str]:

@@ -1,13 +1,12 @@
 """Peers that take what a job offloads: a post is an event of its topic, told to whoever follows that in the overlay.
 
 At least once: a batch that comes again is published again, under the same ids, and peers tell of an id once. That a
-peer of the topic has taken an event is known; that every subscriber has a peer is not. So what they took waits in the
-inbox as well, unless the settings say that peers are all there is.
+peer of the topic has told its reader of an event is known (one that merely carries it has not); that every subscriber
+has a peer is not. So what they took waits in the inbox as well, unless the settings say that peers are all there is.
 """
 
 import asyncio
 import json
-import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -21,13 +20,13 @@ import pyarrow as pa
 from tidegate.deliver.ends import Address, read_key
 from tidegate.errors import ConfigError
 from tidegate.overlay.node.background import BackgroundNode
-from tidegate.overlay.node.messages import EVENT_ID_BYTES
+from tidegate.overlay.node.messages import EVENT_ID_BYTES, Taken
 from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.profile import MOST_TOPICS, is_topic
 from tidegate.overlay.node.settings import ON_LOOPBACK, NodeSettings
+from tidegate.spark.seeking import Seeking
 
 _AT_ONCE: Final = 256
-_LOOK_S: Final = 0.05
 
 Key = tuple[str, str]
 """A topic, and the id of a post."""
@@ -44,9 +43,9 @@ class PeerSettings:
     only: bool = False
     """Whether what peers have taken is not kept in the inbox besides."""
     period_s: float = 1.0
-    within_s: float = 10.0
-    """How long a batch waits for somebody who follows a topic that is new; half as long when that was in vain."""
-    longest_s: float = 30.0
+    within_s: float = 5.0
+    """How long a batch waits for somebody who follows a topic that is new, if not much was waited lately."""
+    longest_s: float = 10.0
     """After so long a batch goes on without peers; what they have not taken waits in the inbox."""
 
     def __post_init__(self) -> None:
@@ -69,7 +68,7 @@ class Peers:
         self._node = BackgroundNode(settings.node())
         self._known: OrderedDict[str, None] = OrderedDict()
         """Topics that are carried, the least recently used first."""
-        self._wait_s = settings.within_s
+        self._seeking = Seeking(settings.within_s)
         self.handed_over = 0
 
     def open(self) -> None:
@@ -77,8 +76,10 @@ class Peers:
         self._node.open()
 
     def close(self) -> None:
-        """Let it take its leave."""
+        """Let it take its leave; if there is another batch, another peer begins anew."""
         self._node.close()
+        self._known.clear()
+        self._seeking = Seeking(self._settings.within_s)
 
     def hand_over(self, rows: pa.Table, query: str, batch: int) -> pa.Table:
         """Publish each post once for each of its topics; return the rows that are to wait in the inbox."""
@@ -93,23 +94,23 @@ class Peers:
         return rows.filter(pa.array([not one for one in is_taken], pa.bool_())) if self._settings.only else rows
 
     async def _told(self, node: Node, posts: dict[Key, str]) -> set[Key]:
-        """Publish posts, and return those that peers have taken, in bounded time."""
+        """Publish posts, and return those that peers have told their readers of, in bounded time."""
         taken: set[Key] = set()
         room = asyncio.Semaphore(_AT_ONCE)
 
         async def tell(key: Key) -> None:
             async with room:
                 try:
-                    is_taken = await node.publish(key[0], _body(key[1], posts[key]), event_id(*key))
-                except ConfigError:  # a post that is too long
+                    done = await node.publish(key[0], _body(key[1], posts[key]), event_id(*key))
+                except (ConfigError, ValueError, TypeError, RecursionError):  # too long, or no post
                     return
-            if is_taken:
+            if done is Taken.DELIVERED:
                 taken.add(key)
 
         topics, new = self._carried(node, (topic for topic, _ in posts))
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.longest_s):
-                await self._find(node, new)
+                await self._seeking.seek(new, lambda topic: any(node.neighbours(topic)))
                 await asyncio.gather(*(tell(key) for key in posts if key[0] in topics))
         return taken
 
@@ -123,17 +124,6 @@ class Peers:
         node.unsubscribe(*(self._known.popitem(last=False)[0] for _ in range(len(self._known) - MOST_TOPICS)))
         node.carry(*wanted)
         return set(wanted), new
-
-    async def _find(self, node: Node, topics: set[str]) -> None:
-        """Wait for somebody who follows each of some topics, and not for long if that was in vain before."""
-        deadline = time.monotonic() + self._wait_s
-        while not all(any(node.neighbours(topic)) for topic in topics):
-            if time.monotonic() >= deadline:
-                break
-            await asyncio.sleep(_LOOK_S)
-        if topics:
-            is_in_vain = not any(any(node.neighbours(topic)) for topic in topics)
-            self._wait_s = self._wait_s / 2 if is_in_vain else self._settings.within_s
 
 
 def event_id(topic: str, post: str) -> bytes:

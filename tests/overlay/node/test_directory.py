@@ -1,5 +1,7 @@
 """Numbers stand for the peers and topics that are meant, are given again, and never grow beyond what views can have."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -85,6 +87,56 @@ def test_an_older_profile_does_not_replace_a_later_one() -> None:
     assert topics_of(directory, number) == {7}
 
 
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_what_a_peer_says_of_itself_counts_more_than_what_others_say_of_it() -> None:
+    gossiping = Gossiping(Directory(1, HERE, SMALL, Clock()), SMALL, random_state(1))
+    gossiping.directory.follow([10])
+    gossiping.answer(Letter(RINGS, profile(5, {10}, version=3)))
+    false = profile(5, set(), version=1_050_000_000)
+    gossiping.answer(Letter(RINGS, profile(6, set()), [(0, false)]))
+    assert gossiping.neighbours(10) == ([], [])
+    gossiping.answer(Letter(RINGS, profile(5, {10}, version=4)))
+    assert gossiping.neighbours(10) == ([5], [5])
+    gossiping.answer(Letter(RINGS, profile(6, set()), [(0, profile(5, set(), version=3))]))
+    assert gossiping.neighbours(10) == ([5], [5])
+
+
+def test_profiles_of_a_time_that_is_not_yet_are_not_believed() -> None:
+    gossiping = Gossiping(Directory(1, HERE, SMALL, Clock()), SMALL, random_state(1))
+    gossiping.directory.follow([10])
+    gossiping.answer(Letter(RINGS, profile(5, {10}, version=3)))
+    false = profile(5, set(), version=(1 << 64) - 1)
+    gossiping.answer(Letter(RINGS, profile(6, {10}), [(0, false), (0, profile(7, {10}))]))
+    assert {one.id for one in gossiping.everybody()} == {5, 6, 7}
+    assert sorted(gossiping.neighbours(10)[0]) == [5, 6]
+
+
+def test_a_peer_outdoes_what_others_say_of_it_and_is_not_itself() -> None:
+    clock = Clock()
+    gossiping = Gossiping(Directory(1, HERE, SMALL, clock), SMALL, random_state(1))
+    gossiping.directory.follow([10])
+    own = gossiping.directory.own
+    assert own.version == 1_000_000_000
+    gossiping.answer(Letter(CYCLON, profile(5, set()), [(0, own)]))
+    gossiping.pass_cycle()
+    assert gossiping.directory.own.version == own.version
+    gossiping.answer(Letter(CYCLON, profile(5, set()), [(0, profile(1, set(), version=1_030_000_000))]))
+    gossiping.pass_cycle()
+    assert gossiping.directory.own.version == 1_030_000_001
+    assert gossiping.directory.own.topics.tolist() == [10]
+    # What it is not told of it outdoes in time: nothing that is believed is much later than now.
+    clock.now = 1100.0
+    gossiping.pass_cycle()
+    assert gossiping.directory.own.version == 1_100_000_000
+
+
 def test_rings_that_are_kept_stay_as_they_are_when_topics_come_and_go() -> None:
     gossiping = Gossiping(Directory(1, HERE, SMALL), SMALL, random_state(1))
     gossiping.directory.follow([10, 20])
@@ -126,6 +178,59 @@ def test_topics_of_all_together_are_bounded_and_what_finds_no_room_is_counted(mo
     assert topics_of(directory, ME) == {1, 2}
 
 
+def test_whoever_finds_no_room_is_given_some_when_it_is_named_after_others_were_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(directories, "MOST_PLACES", 300)
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([1])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    for peer in range(2, 8):
+        directory.learn(profile(peer, set(range(100 * peer, 100 * peer + 60))))
+    late = profile(9, {1, *range(900, 960)})
+    number = directory.learn(late)
+    assert directory.crowded == 3
+    assert topics_of(directory, number) == set()
+    # Nobody is in a view yet: a letter that needs the room has all of it.
+    gossiping.answer(Letter(RINGS, late))
+    assert directory.crowded == 0
+    assert gossiping.neighbours(1) == ([9], [9])
+    assert topics_of(directory, directory.number(9) or 0) == set(late.topics.tolist())
+
+
+def test_topics_that_change_in_place_are_forgotten_as_well() -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([1])
+    for version in range(1, 100):
+        number = directory.learn(profile(5, set(range(100 * version, 100 * version + 100)), version))
+    assert topics_of(directory, number) == set(range(9900, 10_000))
+    assert len(directory._topics) <= 2 * 101 + 256 + 100
+    assert len(directory.scratch.wanted) <= 1024
+
+
+def test_when_there_is_no_room_topics_are_not_moved_about_for_every_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directories, "MOST_PLACES", 3000)
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([1])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    arranged: list[int] = []
+    arrange = Directory._arrange
+
+    def counted(self: Directory, more: int = 0) -> None:
+        arranged.append(more)
+        arrange(self, more)
+
+    monkeypatch.setattr(Directory, "_arrange", counted)
+    # Views have eight entries at most, and a letter brings four: what is in them always has room.
+    for peer in range(2, 802, 4):
+        one, *named = (
+            profile(peer + more, {1, *range(1000 * (peer + more), 1000 * (peer + more) + 100)}) for more in range(4)
+        )
+        gossiping.answer(Letter(CYCLON, one, [(1, other) for other in named]))
+        assert directory.crowded == 0
+    assert len(arranged) < 100
+
+
 def test_whoever_is_written_to_stays_in_its_rings_until_it_is_silent() -> None:
     directory = Directory(1, HERE, SMALL)
     directory.follow([10])
@@ -150,6 +255,22 @@ def test_who_follows_a_topic_no_longer_is_in_its_ring_no_longer() -> None:
     assert gossiping.neighbours(10) == ([6], [6])
     assert gossiping.neighbours(20) == ([5], [5])
     assert directory.nodes.held[:2].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("read", [Gossiping.close, Gossiping.introduce])
+def test_letters_that_place_nobody_take_nobody_out_of_rings_that_it_is_still_in(
+    read: Callable[[Gossiping, Letter], object],
+) -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10, 20])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    gossiping.answer(Letter(RINGS, profile(5, {10, 20, 30})))
+    # An answer that nobody waits for, or a welcome, that names a neighbour which has dropped a topic.
+    read(gossiping, Letter(RINGS, profile(6, {99}), [(0, profile(5, {10}, version=2))]))
+    assert gossiping.neighbours(10) == ([5], [5])
+    assert gossiping.neighbours(20) == ([], [])
+    assert directory.nodes.held[:2].tolist() == [2, 0]
+    assert np.isinf(directory.nodes.gaps[:2]).tolist() == [[False] * 2, [True] * 2]
 
 
 def test_peers_say_how_far_their_next_ones_are() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
-from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Letter, Receipt
+from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Letter, Receipt, Taken
 from tidegate.overlay.node.profile import LONGEST_TOPIC, MOST_TOPICS, Profile, Steps, digest_of
 from tidegate.overlay.node.reading import MalformedError
 from tidegate.overlay.poldercast.settings import RINGS
@@ -51,9 +51,12 @@ def test_an_event_is_read_as_it_was_written(id_: bytes, topic: str, body: bytes,
     assert Event.from_bytes(event.to_bytes(at)) == (event, at)
 
 
-@given(st.integers(0, (1 << 64) - 1), st.booleans())
-def test_a_receipt_is_read_as_it_was_written(number: int, is_taken: bool) -> None:
-    assert Receipt.from_bytes(Receipt(number, is_taken).to_bytes()) == (number, is_taken)
+@given(st.integers(0, (1 << 64) - 1), st.sampled_from(Taken))
+def test_a_receipt_is_read_as_it_was_written(number: int, taken: Taken) -> None:
+    receipt = Receipt(number, taken)
+    assert Receipt.from_bytes(receipt.to_bytes()) == receipt
+    with pytest.raises(MalformedError, match="a receipt that says 3"):
+        Receipt.from_bytes(receipt.to_bytes()[:-1] + b"\3")
 
 
 @given(st.data())
@@ -106,3 +109,11 @@ def test_profiles_that_cannot_be_are_refused(topics: list[int], held: list[int])
     profile = Profile.of(7, 1, HERE, np.array(topics, np.uint64), np.array(held, np.int8), none(len(topics)))
     with pytest.raises(MalformedError, match="do not rise"):
         Letter.from_bytes(Letter(0, profile).to_bytes(), 2)
+
+
+def test_nobody_has_no_profile() -> None:
+    none = np.zeros(0, np.uint64), np.zeros(0, np.int8), np.zeros((0, 2), np.uint8)
+    somebody, nobody = (Profile.of(peer, 1, HERE, *none) for peer in (1, 0))
+    assert Letter.from_bytes(Letter(RINGS, somebody).to_bytes(), 1).sender.id == 1
+    with pytest.raises(MalformedError, match="a profile of nobody"):
+        Letter.from_bytes(Letter(RINGS, somebody, [(0, nobody)]).to_bytes(), 1)

@@ -17,10 +17,13 @@ from tidegate.overlay.node import carrier, spreading
 from tidegate.overlay.node import node as nodes_module
 from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import DATAGRAM
-from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter
+from tidegate.overlay.node.directory import Directory
+from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter, Taken
 from tidegate.overlay.node.node import Node
+from tidegate.overlay.node.profile import Profile
 from tidegate.overlay.node.sealing import ANYBODY, Seal
 from tidegate.overlay.node.settings import NodeSettings
+from tidegate.overlay.poldercast.settings import Settings
 
 
 async def read(node: Node, many: int) -> list[str]:
@@ -87,6 +90,18 @@ def test_what_nobody_follows_is_taken_by_nobody() -> None:
         async with overlay({"nasa"}, {"esa"}) as nodes:
             await until(lambda: all(node.status()["known"] for node in nodes), "they know each other")
             assert not await nodes[0].publish("nasa", "alone")
+
+    asyncio.run(run())
+
+
+def test_who_publishes_knows_whether_a_reader_is_told_or_the_event_is_merely_carried() -> None:
+    async def run() -> None:
+        async with overlay(set(), set()) as (first, second):
+            second.carry("nasa")
+            assert await first.publish("nasa", "one", within_s=60) is Taken.CARRIED
+            second.subscribe("nasa")
+            assert await first.publish("nasa", "two", within_s=60) is Taken.DELIVERED
+            assert await read(second, 1) == ["nasa: two"]
 
     asyncio.run(run())
 
@@ -262,10 +277,16 @@ def test_a_reader_that_is_too_slow_misses_events_and_that_is_counted(monkeypatch
     async def run() -> None:
         async with overlay({"nasa"}, {"nasa"}) as nodes:
             await until(lambda: is_complete(nodes), "rings are complete")
-            for number in range(5):
-                assert await nodes[0].publish("nasa", f"{number}")
+            ids = [bytes([number] * 16) for number in range(5)]
+            taken = [await nodes[0].publish("nasa", f"{number}", id_) for number, id_ in enumerate(ids)]
+            assert taken == [Taken.DELIVERED] * 2 + [Taken.CARRIED] * 3
             assert nodes[1].counters.overflowed == 3
             assert await read(nodes[1], 2) == ["nasa: 0", "nasa: 1"]
+            # What there was no room for is told if it comes again, and nothing else is.
+            assert await nodes[0].publish("nasa", "1", ids[1]) is Taken.DELIVERED
+            assert await nodes[0].publish("nasa", "4", ids[4]) is Taken.DELIVERED
+            assert await read(nodes[1], 1) == ["nasa: 4"]
+            assert nodes[1].counters.delivered == nodes[1].counters.overflowed == 3
 
     asyncio.run(run())
 
@@ -301,6 +322,28 @@ def test_hostile_messages_are_dropped_and_counted_by_kind() -> None:
             await until(lambda: wanted.items() <= victim.counters.refused.items(), "all are counted")
             assert 77 not in (one.id for one in victim._gossiping.everybody())
             assert await other.publish("nasa", "unharmed")
+
+    asyncio.run(run())
+
+
+def test_one_false_letter_does_not_cut_a_peer_out() -> None:
+    async def run() -> None:
+        async with overlay(*[{"nasa"}] * 3) as nodes:
+            await until(lambda: is_complete(nodes), "rings are complete")
+            liar, victim = Directory(77, nodes[0].address, Settings()).own, nodes[1]._directory.own
+            for version in ((1 << 64) - 1, victim.version + 30_000_000):
+                none = Directory(victim.id, nodes[0].address, Settings()).own
+                false = Profile.of(none.id, version, none.address, none.topics, none.held, none.steps)
+                for node in (nodes[0], nodes[2]):
+                    say(
+                        node.address,
+                        Seal(77, KEY).sealed(Kind.OPEN, node.id, Letter(0, liar, [(0, false)]).to_bytes())[1],
+                    )
+                    say(node.address, Seal(victim.id, KEY).sealed(Kind.OPEN, node.id, Letter(0, false).to_bytes())[1])
+            await until(
+                lambda: all(node.counters.refused["time"] for node in (nodes[0], nodes[2])), "it is not believed"
+            )
+            await until(lambda: is_complete(nodes), "rings are complete again")
 
     asyncio.run(run())
 

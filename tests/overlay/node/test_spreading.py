@@ -10,7 +10,7 @@ import pytest
 from tests.overlay.node.peers import until
 from tidegate.deliver.ends import Address
 from tidegate.overlay.node import spreading
-from tidegate.overlay.node.messages import Event
+from tidegate.overlay.node.messages import Event, Taken
 from tidegate.overlay.node.profile import Profile
 from tidegate.overlay.node.spreading import Spreading
 
@@ -41,13 +41,13 @@ class World:
             asyncio.get_running_loop().call_soon(self.spreading.heard, to.id)
         return number
 
-    def spread(self, many: int) -> list[asyncio.Future[bool]]:
+    def spread(self, many: int) -> list[asyncio.Future[Taken]]:
         return [self.spreading.spread(Event(b"%16d" % number, "nasa", b"news")) for number in range(many)]
 
     def acknowledge(self, peer: int) -> None:
         for to, number, _ in list(self.sent):
             if to == peer:
-                self.spreading.receipt(number, peer, is_taken=True)
+                self.spreading.receipt(number, peer, Taken.DELIVERED)
 
 
 def test_a_peer_is_sent_so_many_at_once_and_the_next_when_it_has_taken_some() -> None:

@@ -4,7 +4,8 @@ The peer itself is number 0, and has the only row; others are numbered from 1 on
 again once no view has it: so what is remembered is bounded by the sizes of views, whoever writes, and how often.
 """
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -22,20 +23,24 @@ from tidegate.overlay.poldercast.state import Nodes, Scratch, Ways, nodes_of, sc
 ME: Final = 0
 MOST_PLACES: Final = 1 << 18
 """Topics of all peers together that are remembered."""
+LONGEST_AHEAD_US: Final = 60_000_000
+"""So far ahead of one's own clock a profile may have been written."""
+_WORTH: Final = 16
+"""Places are moved together if one in so many is nobody's."""
 
 
 class Directory:
     """Owned by one peer: kernels change `nodes`, and nothing else does but the methods here."""
 
-    def __init__(self, me: int, address: Address, settings: Settings) -> None:
-        """The peer with this id follows nothing and knows nobody."""
-        self.id, self.address = me, address
+    def __init__(self, me: int, address: Address, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        """The peer with this id follows nothing and knows nobody; `clock` tells the time in seconds."""
+        self.id, self.address, self._clock = me, address, clock
+        self._latest = 0
         self._peers, self._topics = Numbering(1), Numbering()
         self._own: dict[int, int] = {}
         self._digests: Digests = np.zeros(0, np.uint64)
         self._profiles: dict[int, Profile] = {}
-        self.crowded = 0
-        """Profiles whose topics there was no room for."""
+        self._crowded: set[int] = set()
         self.nodes: Nodes = nodes_of(np.array([me], np.uint64), from_rows([[]]), 1, settings)
         self.scratch: Scratch = scratch_of(1, 1)
         self._end = 0
@@ -45,6 +50,11 @@ class Directory:
     def __len__(self) -> int:
         """How many others have a number."""
         return len(self._peers)
+
+    @property
+    def crowded(self) -> int:
+        """Of how many that are known there is no room for the topics; they are given some when they are named again."""
+        return len(self._crowded)
 
     def follow(self, digests: Iterable[int]) -> None:
         """Follow these topics and no others; rings that were kept are kept on."""
@@ -80,13 +90,17 @@ class Directory:
         return self.own if number == ME else self._profiles[number]
 
     def renew_profile(self) -> None:
-        """Let the peer's own profile say what is so now; if that has changed, it is one of a later version."""
+        """Let the peer's own profile say what is so now; if that has changed, it is one of a later version.
+
+        It is after a minute in any case: so whatever false profile of the peer is believed, it is not for longer.
+        """
         order = np.argsort(self._digests)
         _, held, gaps = self.rings()
         topics, held, steps, last = self._digests[order], held[order], steps_of(gaps[order]), self.own
         is_same = np.array_equal(topics, last.topics) and np.array_equal(held, last.held)
-        if not (is_same and np.array_equal(steps, last.steps)):
-            version = max(int(self.nodes.clock[ME]), last.version + 1)
+        is_old = last.version < max(self._latest, self._now() - LONGEST_AHEAD_US)
+        if is_old or not (is_same and np.array_equal(steps, last.steps)):
+            version = max(self._now(), last.version + 1, self._latest)
             self.own = Profile.of(self.id, version, self.address, topics, held, steps)
 
     def rings(self) -> tuple[Int64, Held, Ways]:
@@ -99,19 +113,31 @@ class Directory:
         nodes, many = self.nodes, len(held)
         nodes.rings[:], nodes.held[:many], nodes.gaps[:many] = rings, held, gaps
 
-    def make_room(self, many: int) -> None:
-        """See to it that so many profiles can be learned with none of them forgotten before it is in a view."""
-        if len(self._peers) + many > self._most_peers():
+    def make_room(self, profiles: Sequence[Profile]) -> None:
+        """See to it that these can be learned with none of them forgotten before it is in a view."""
+        places = sum(len(profile.topics) for profile in profiles)
+        if len(self._peers) + len(profiles) > self._most_peers() or self._end + places > MOST_PLACES:
             self._forget_unused()
 
-    def learn(self, profile: Profile) -> int:
-        """Return the number of a peer, with its profile known, unless a later one is."""
+    def can_be(self, profile: Profile) -> bool:
+        """Whether a profile is of now or before, as clocks of peers agree: others could never be replaced."""
+        return profile.version <= self._now() + LONGEST_AHEAD_US
+
+    def learn(self, profile: Profile, *, is_hearsay: bool = True) -> int:
+        """Return the number of a peer, with its profile known, unless a later one is.
+
+        What a peer says of itself counts more than what others say of it, however late they claim that to be.
+        """
         known = self.number(profile.id)
-        if known is not None and (known == ME or self._profiles[known].version >= profile.version):
+        if known == ME:
+            self._outdo(profile)
+            return ME
+        if known is not None and not _is_news(profile, self._profiles[known], is_hearsay=is_hearsay):
+            if known in self._crowded:
+                self._place(known, self._profiles[known])
             return known
         if known is not None and not np.isin(self._profiles[known].topics, profile.topics).all():
-            # It may be in rings of topics that it follows no more; the step that reads on places it in the others.
-            leave_rings(self.nodes, ME, known)
+            self._leave_but(known, profile.topics)
         number = self._peers.of(profile.id)
         if number >= len(self.nodes.ids):
             self._grow(number)
@@ -119,6 +145,21 @@ class Directory:
         self._profiles[number] = profile
         self._place(number, profile)
         return number
+
+    def _outdo(self, profile: Profile) -> None:
+        """See to it that the peer's next profile is later than one that others have of it, and is not its own."""
+        if profile.version >= self.own.version and profile.packed != self.own.packed:
+            self._latest = max(self._latest, profile.version + 1)
+
+    def _now(self) -> int:
+        return int(self._clock() * 1e6)
+
+    def _leave_but(self, number: int, topics: Digests) -> None:
+        """Take a peer out of the rings of topics other than these. Nothing else may place it in the others again."""
+        rings, held, gaps = self.rings()
+        leave_rings(self.nodes, ME, number)
+        kept = np.flatnonzero(np.isin(self._digests, topics))
+        self.nodes.rings[kept], self.nodes.held[kept], self.nodes.gaps[kept] = rings[kept], held[kept], gaps[kept]
 
     def _most_peers(self) -> int:
         """Twice as many as views and notes of the peer can have, so that it is seldom looked through."""
@@ -134,7 +175,8 @@ class Directory:
         for number in self._peers.keep(used):
             del self._profiles[number]
             nodes.bounds[number] = 0
-        self._arrange()
+            self._crowded.discard(number)
+        self._arrange_if_worth(0)
 
     def _grow(self, number: int) -> None:
         ids, bounds = with_room(self.nodes.ids, number + 1), self.nodes.bounds
@@ -144,22 +186,26 @@ class Directory:
         self._fit_scratch()
 
     def _place(self, number: int, profile: Profile) -> None:
-        """Write the topics of a peer where there is room for them; if there is none anywhere, it follows nothing."""
+        """Write the topics of a peer where there is room for them; if there is none, it follows nothing for now."""
         count = len(profile.topics)
         begin, end = self.nodes.bounds[number]
         if end - begin < count:
             self.nodes.bounds[number] = 0
             if self._end + count > len(self.nodes.topics):
-                self._arrange(count)
+                self._arrange_if_worth(count)
             if self._end + count > len(self.nodes.topics):
-                self.crowded += 1
+                self._crowded.add(number)
                 return
             begin, self._end = self._end, self._end + count
+        self._crowded.discard(number)
         numbers, order = self._numbered(profile)
         self.nodes.topics[begin : begin + count] = numbers[order]
         self.nodes.held[begin : begin + count] = profile.held[order]
         self.nodes.gaps[begin : begin + count] = gaps_of(profile.steps[order])
         self.nodes.bounds[number] = begin, begin + count
+        if len(self._topics) > 2 * self._end + 256:
+            # Peers whose topics change in place need no room, but each topic has a number.
+            self._arrange()
 
     def _numbered(self, profile: Profile) -> tuple[Int32, Int64]:
         """Return the numbers of a peer's topics, and in what order they rise."""
@@ -168,10 +214,21 @@ class Directory:
             self._fit_scratch()
         return numbers, np.argsort(numbers)
 
+    def _used(self) -> int:
+        """How many places are somebody's."""
+        bounds = self.nodes.bounds
+        return len(self._own) + int((bounds[1:, 1] - bounds[1:, 0]).sum())
+
+    def _arrange_if_worth(self, more: int) -> None:
+        """Find room for `more`, if there may be so much; not for a few places time and again: it takes its time."""
+        used, now = self._used(), len(self.nodes.topics)
+        grows = more > 0 and now < MOST_PLACES
+        if used + more <= MOST_PLACES and (grows or self._end - used >= now // _WORTH):
+            self._arrange(more)
+
     def _arrange(self, more: int = 0) -> None:
         """Move the topics of all together, one's own first, with room for `more` and as much again."""
-        nodes = self.nodes
-        many = len(self._own) + int((nodes.bounds[1:, 1] - nodes.bounds[1:, 0]).sum())
+        nodes, many = self.nodes, self._used()
         room = max(min(2 * (many + more) + 256, MOST_PLACES), many)
         topics, held = np.zeros(room, np.int32), np.zeros(room, np.int8)
         gaps: Ways = np.full((room, 2), np.inf, np.float32)
@@ -180,7 +237,9 @@ class Directory:
         topics[:end], bounds[ME] = list(self._own), (0, end)
         kept = min(end, len(nodes.held))
         held[:kept], gaps[:kept] = nodes.held[:kept], nodes.gaps[:kept]
-        for _, number in self._peers:
+        for number in np.flatnonzero(nodes.bounds[:, 1] > nodes.bounds[:, 0]).tolist():
+            if number == ME:
+                continue
             begin, count = nodes.bounds[number, 0], nodes.bounds[number, 1] - nodes.bounds[number, 0]
             topics[end : end + count] = nodes.topics[begin : begin + count]
             held[end : end + count] = nodes.held[begin : begin + count]
@@ -194,6 +253,10 @@ class Directory:
 
     def _fit_scratch(self) -> None:
         self.scratch = scratch_of(len(self.nodes.ids), with_room_for(self._topics.end))
+
+
+def _is_news(profile: Profile, last: Profile, *, is_hearsay: bool) -> bool:
+    return profile.version > last.version if is_hearsay else profile.packed != last.packed
 
 
 def with_room_for(many: int) -> int:

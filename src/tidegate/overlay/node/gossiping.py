@@ -137,10 +137,11 @@ class Gossiping:
 
     def _numbered(self, letter: Letter) -> tuple[int, Int64]:
         """Return a letter as kernels read it: its sender's number, and entries."""
-        self.directory.make_room(len(letter.named) + 1)
-        sender = self.directory.learn(letter.sender)
+        self.directory.make_room([letter.sender, *(profile for _, profile in letter.named)])
+        sender = self.directory.learn(letter.sender, is_hearsay=False)
         named = np.full(len(self._outs[letter.module]), -1, np.int64)
-        for at, (age, profile) in enumerate(letter.named[: len(named)]):
+        believed = [one for one in letter.named if self.directory.can_be(one[1])]
+        for at, (age, profile) in enumerate(believed[: len(named)]):
             named[at] = entry_of(self.directory.learn(profile), min(age, int(self.directory.nodes.clock[ME])))
         return sender, named
 

@@ -104,11 +104,22 @@ class Event(NamedTuple):
         return cls(id_, topic, reader.rest()), receipt_to
 
 
+class Taken(IntEnum):
+    """What a peer does with an event that comes to it."""
+
+    NO = 0
+    """Nothing: it does not follow the topic."""
+    CARRIED = 1
+    """It passes the event on, and tells it nobody."""
+    DELIVERED = 2
+    """It passes it on, and its own reader is told, now or earlier."""
+
+
 class Receipt(NamedTuple):
     """Says of the event that came as message `number` whether it was taken."""
 
     number: int
-    is_taken: bool
+    taken: Taken
 
     def to_bytes(self) -> bytes:
         """Write it."""
@@ -118,9 +129,11 @@ class Receipt(NamedTuple):
     def from_bytes(cls, data: bytes) -> "Receipt":
         """Read one."""
         reader = Reader(data)
-        number, is_taken = reader.unpacked(_RECEIPT)
+        number, taken = reader.unpacked(_RECEIPT)
         reader.end()
-        return cls(number, bool(is_taken))
+        if taken > Taken.DELIVERED:
+            raise MalformedError(f"a receipt that says {taken}")
+        return cls(number, Taken(taken))
 
 
 def _age(reader: Reader) -> int:

@@ -16,7 +16,7 @@ from tidegate.overlay.node.carrier import Carrier
 from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.gossiping import Gossiping
-from tidegate.overlay.node.messages import EVENT_ID_BYTES, LARGEST_EVENT, Event, Kind, Letter, Receipt
+from tidegate.overlay.node.messages import EVENT_ID_BYTES, LARGEST_EVENT, Event, Kind, Letter, Receipt, Taken
 from tidegate.overlay.node.profile import MOST_TOPICS, Profile, digest_of
 from tidegate.overlay.node.reading import MalformedError
 from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError, Seal
@@ -73,7 +73,7 @@ class Node:
         self._names: dict[int, str] = {}
         self._seal = Seal(self.id, self.settings.key)
         self._carrier = Carrier(self._take, self.counters)
-        self._seen = Seen()
+        self._seen, self._told = Seen(), Seen()
         self._unread: asyncio.Queue[Delivered | None] = asyncio.Queue()
         self._unread_bytes = 0
         self._spreading = Spreading(
@@ -144,18 +144,20 @@ class Node:
         """Follow topics no longer."""
         self._change({name: delivers for name, delivers in self._delivers.items() if name not in topics})
 
-    async def publish(self, topic: str, body: bytes | str, id_: bytes | None = None, within_s: float = 0.0) -> bool:
-        """Tell all who follow a topic; return whether a peer that does has taken the event, to pass it on.
+    async def publish(self, topic: str, body: bytes | str, id_: bytes | None = None, within_s: float = 0.0) -> Taken:
+        """Tell all who follow a topic; return what those next to this peer have done with the event.
 
-        It is false if nobody is found who follows the topic, `within_s` seconds long. One that is not followed here is
-        carried from now on. The same id (16 bytes) is the same event: no peer is told of it twice, as far as it
-        remembers (the last 65,536).
+        That is known as soon as one has told its reader, or else when all have answered: then it is carried, if any
+        passes it on, perhaps to readers. It is false if nobody is found who follows the topic, `within_s` seconds long.
+        A topic that is not followed here is carried from now on. The same id (16 bytes) is the same event: no peer is
+        told of it twice, as far as it remembers (the last 65,536).
         """
         event = self._event(topic, body, id_)
         if topic not in self._delivers:
             self.carry(topic)
         deadline = time.monotonic() + within_s
         self._seen.add(event.id)
+        self._told.add(event.id)
         self.counters.published += 1
         while not (taken := await self._published(event)) and time.monotonic() < deadline:
             await asyncio.sleep(_LOOK_S)
@@ -201,14 +203,19 @@ class Node:
 
     def _event(self, topic: str, body: bytes | str, id_: bytes | None) -> Event:
         digest_of(topic)
-        written = body.encode() if isinstance(body, str) else body
+        try:
+            written = body.encode() if isinstance(body, str) else body
+        except UnicodeEncodeError as error:
+            raise ConfigError(
+                f"an event that is no text ({error}): give text that UTF-8 can write, or bytes"
+            ) from error
         if len(written) > LARGEST_EVENT:
             raise ConfigError(f"an event of {len(written):,} bytes: {LARGEST_EVENT:,} are the most")
         if id_ is not None and len(id_) != EVENT_ID_BYTES:
             raise ConfigError(f"an event with an id of {len(id_)} bytes: give {EVENT_ID_BYTES}")
         return Event(id_ or secrets.token_bytes(EVENT_ID_BYTES), topic, written)
 
-    async def _published(self, event: Event) -> bool:
+    async def _published(self, event: Event) -> Taken:
         while self._spreading.is_full:
             await asyncio.sleep(_LOOK_S)
         return await self._spreading.spread(event)
@@ -291,7 +298,7 @@ class Node:
                 self._hear(*Event.from_bytes(opened.body), opened)
             case Kind.RECEIPT:
                 receipt = Receipt.from_bytes(opened.body)
-                if not self._spreading.receipt(receipt.number, opened.sender, is_taken=receipt.is_taken):
+                if not self._spreading.receipt(receipt.number, opened.sender, receipt.taken):
                     raise RefusedError("late")
             case Kind.LEAVE:
                 self._gossiping.forget(opened.sender)
@@ -321,6 +328,8 @@ class Node:
         """Refuse who writes in another's name, and whoever is where nobody may be."""
         if letter.sender.id != opened.sender:
             raise RefusedError("sender")
+        if not self._directory.can_be(letter.sender):
+            raise RefusedError("time")
         self._check_places(letter.sender.address, *(profile.address for _, profile in letter.named))
 
     def _check_places(self, *addresses: Address) -> None:
@@ -333,23 +342,29 @@ class Node:
         if follows and event.id not in self._seen and self._spreading.is_full:
             # No receipt: the sender tries again.
             raise RefusedError("busy")
-        self._send(Kind.RECEIPT, opened.sender, receipt_to, Receipt(opened.number, follows).to_bytes())
+        taken = Taken.NO
+        if follows:
+            taken = Taken.DELIVERED if self._delivers[event.topic] and self._deliver(event) else Taken.CARRIED
+        self._send(Kind.RECEIPT, opened.sender, receipt_to, Receipt(opened.number, taken).to_bytes())
         if not follows:
             raise RefusedError("topic")
         if not self._seen.add(event.id):
             self.counters.repeated += 1
             return
-        if self._delivers[event.topic]:
-            self._deliver(event)
         self._spreading.spread(event, opened.sender)
 
-    def _deliver(self, event: Event) -> None:
+    def _deliver(self, event: Event) -> bool:
+        """Keep an event for the reader, unless it is; return whether there was room. What had none may come again."""
+        if event.id in self._told:
+            return True
         if self._unread.qsize() >= _MOST_UNREAD or self._unread_bytes >= _MOST_UNREAD_BYTES:
-            self.counters.overflowed += 1
-            return
+            self.counters.overflowed += event.id not in self._seen
+            return False
+        self._told.add(event.id)
         self.counters.delivered += 1
         self._unread_bytes += len(event.body)
         self._unread.put_nowait(Delivered(event.topic, event.body, event.id))
+        return True
 
     def _receivers(self, event: Event, sender: int | None, without: Collection[int]) -> list[Profile]:
         return self._gossiping.receivers(digest_of(event.topic), sender, without, self.settings.fan_out)

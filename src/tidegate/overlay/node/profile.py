@@ -28,7 +28,7 @@ MOST_TOPICS: Final = 1000
 LONGEST_TOPIC: Final = 200
 """In bytes."""
 _NOBODY: Final = 255
-_HEAD: Final = struct.Struct(">QIH")
+_HEAD: Final = struct.Struct(">QQH")
 _TOPIC_BYTES: Final = 8 + 1 + 2
 _ADDRESS_BYTES: Final = (4, 16)
 
@@ -39,7 +39,7 @@ class Profile(NamedTuple):
     id: int
     """Where on the circle of 64 bits it is."""
     version: int
-    """Of two profiles of a peer the one with the higher is later."""
+    """Of two profiles of a peer the one with the higher is later: when it was written, in millionths of a second."""
     address: Address
     topics: Digests
     """Rising."""
@@ -73,6 +73,8 @@ def _parsed(packed: bytes) -> Profile:
     """Read a profile of the right length: mostly one that came before."""
     reader = Reader(packed)
     id_, version, count = reader.unpacked(_HEAD)
+    if id_ == 0:
+        raise MalformedError("a profile of nobody")
     address = read_address(reader)
     topics = np.frombuffer(reader.taken(8 * count), ">u8").astype(np.uint64)
     held = np.frombuffer(reader.taken(count), np.int8)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final
 
-from tidegate.overlay.node.messages import Event
+from tidegate.overlay.node.messages import Event, Taken
 from tidegate.overlay.node.profile import Profile
 
 MOST_SPREADING: Final = 4096
@@ -34,7 +34,9 @@ class _Spread:
 
     event: Event
     sender: int | None
-    done: asyncio.Future[bool]
+    done: asyncio.Future[Taken]
+    taken: Taken = Taken.NO
+    """The most that anybody has said of it."""
     told: set[int] = field(default_factory=set)
     """Ids of those to whom it went."""
     failed: set[int] = field(default_factory=set)
@@ -112,8 +114,8 @@ class Spreading:
         """Whether as many events are under way as may be."""
         return self._spreading >= MOST_SPREADING or self._bytes >= MOST_BYTES
 
-    def spread(self, event: Event, sender: int | None = None) -> asyncio.Future[bool]:
-        """Pass an event on; the result is whether anybody has taken it, as soon as that is known."""
+    def spread(self, event: Event, sender: int | None = None) -> asyncio.Future[Taken]:
+        """Pass an event on; the result is the most that anybody has done with it, as soon as that is known."""
         spread = _Spread(event, sender, asyncio.get_running_loop().create_future())
         if sender is not None:
             spread.told.add(sender)
@@ -124,13 +126,14 @@ class Spreading:
             self._end(spread)
         return spread.done
 
-    def receipt(self, number: int, sender: int, *, is_taken: bool) -> bool:
+    def receipt(self, number: int, sender: int, taken: Taken) -> bool:
         """Take in what a peer says of the event that came to it as a message; return whether that was awaited."""
         copy = self._awaited.get(number)
         if copy is None or copy.line.to.id != sender:
             return False
         copy.line.receipt_at = _now()
-        self._settle(copy, is_taken=is_taken)
+        copy.spread.taken = max(copy.spread.taken, taken)
+        self._settle(copy, is_taken=taken is not Taken.NO)
         self._move_up(copy.line)
         return True
 
@@ -157,7 +160,7 @@ class Spreading:
         for line in self._lines.values():
             for copy in (*line.sent, *line.queue):
                 _stop(copy)
-                _tell(copy.spread, is_taken=False)
+                _tell(copy.spread)
         self._lines.clear()
         self._awaited.clear()
         self._spreading = self._bytes = 0
@@ -176,7 +179,7 @@ class Spreading:
     def _end(self, spread: _Spread) -> None:
         self._spreading -= 1
         self._bytes -= len(spread.event.body)
-        _tell(spread, is_taken=False)
+        _tell(spread)
 
     def _move_up(self, line: _Line) -> None:
         """Send what waits in a line, as far as there is room."""
@@ -231,9 +234,9 @@ class Spreading:
         if copy in line.sent:
             line.sent.remove(copy)
             line.bytes -= len(spread.event.body)
-        if is_taken:
-            _tell(spread, is_taken=True)
-        else:
+        if spread.taken is Taken.DELIVERED:
+            _tell(spread)
+        if not is_taken:
             self._stand_in(spread, line.to.id)
         spread.waiting -= 1
         if spread.waiting == 0:
@@ -255,6 +258,6 @@ def _stop(copy: _Copy) -> None:
         copy.timer.cancel()
 
 
-def _tell(spread: _Spread, *, is_taken: bool) -> None:
+def _tell(spread: _Spread) -> None:
     if not spread.done.done():
-        spread.done.set_result(is_taken)
+        spread.done.set_result(spread.taken)
