@@ -117,6 +117,7 @@ def test_a_peer_whose_output_is_closed_leaves_and_says_why(started: Callable[...
         (("--topics", "x" * 300), "no topic is called"),
         (("--publish", ""), "no topic is called"),
         (("--topics", "absent.txt"), "absent.txt: there is no such file of topics"),
+        (("--topics", "latin"), "latin: the topics cannot be read"),
         (("--period", "often"), "'often' is no time"),
         (("--status-file", "no/such/folder/x.json"), "there is no folder"),
     ],
@@ -125,6 +126,7 @@ def test_what_cannot_be_is_refused_with_the_remedy(
     arguments: tuple[str, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "latin").write_bytes(b"Gr\xfc\xdfe")
     found = CliRunner().invoke(app, ["overlay", "node", *arguments])
     assert isinstance(found.exception, ConfigError)
     assert complaint in str(found.exception)

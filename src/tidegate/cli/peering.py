@@ -56,11 +56,20 @@ def named_topics(text: str) -> tuple[str, ...]:
         is_file = False
     if not is_file and text.endswith(".txt"):
         raise ConfigError(f"{text}: there is no such file of topics; names are separated by commas")
-    names = Path(text).read_text().splitlines() if is_file else text.split(",")
+    names = _file_lines(Path(text)) if is_file else text.split(",")
     topics = tuple(name.strip() for name in names if name.strip())
     for name in topics:
         topic_bytes(name)
     return topics
+
+
+def _file_lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{file}: the topics cannot be read: {error}; give a text in UTF-8, a name on a line"
+        ) from error
 
 
 def be_peer(asked: Peering) -> None:

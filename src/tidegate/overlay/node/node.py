@@ -6,6 +6,7 @@ import logging
 import random
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Collection
 from typing import Any, Final, NamedTuple
 
@@ -71,6 +72,8 @@ class Node:
         self.id = _drawn_id()
         self._delivers: dict[str, bool] = {}
         self._names: dict[int, str] = {}
+        self._published_in: OrderedDict[str, None] = OrderedDict()
+        """Topics that are carried for no other reason than that, the least recently used first."""
         self._seal = Seal(self.id, self.settings.key)
         self._carrier = Carrier(self._take, self.counters)
         self._seen, self._told = Seen(), Seen()
@@ -135,31 +138,35 @@ class Node:
     def subscribe(self, *topics: str) -> None:
         """Follow topics, and be told of what is published there by others."""
         self._change({**self._delivers, **dict.fromkeys(topics, True)})
+        self._keep(topics)
 
     def carry(self, *topics: str) -> None:
         """Follow topics without being told: in order to publish there, or to help."""
         self._change({**dict.fromkeys(topics, False), **self._delivers})
+        self._keep(topics)
 
     def unsubscribe(self, *topics: str) -> None:
         """Follow topics no longer."""
         self._change({name: delivers for name, delivers in self._delivers.items() if name not in topics})
+        self._keep(topics)
 
     async def publish(self, topic: str, body: bytes | str, id_: bytes | None = None, within_s: float = 0.0) -> Taken:
         """Tell all who follow a topic; return what those next to this peer have done with the event.
 
         That is known as soon as one has told its reader, or else when all have answered: then it is carried, if any
         passes it on, perhaps to readers. It is false if nobody is found who follows the topic, `within_s` seconds long.
-        A topic that is not followed here is carried from now on. The same id (16 bytes) is the same event: no peer is
-        told of it twice, as far as it remembers (the last 65,536).
+        A topic that is not followed here is carried from now on, as long as there is room for it among others. The same
+        id (16 bytes) is the same event: no peer is told of it twice, as far as it remembers (the last 65,536).
         """
         event = self._event(topic, body, id_)
-        if topic not in self._delivers:
-            self.carry(topic)
+        if not self._is_there:
+            raise ConfigError("a peer publishes after it has begun and before it leaves: within `async with`")
+        self._carry_to_publish(topic)
         deadline = time.monotonic() + within_s
         self._seen.add(event.id)
         self._told.add(event.id)
         self.counters.published += 1
-        while not (taken := await self._published(event)) and time.monotonic() < deadline:
+        while not (taken := await self._published(event)) and self._is_there and time.monotonic() < deadline:
             await asyncio.sleep(_LOOK_S)
         return taken
 
@@ -187,15 +194,34 @@ class Node:
             **self.counters.to_json(),
         }
 
+    def _keep(self, topics: Collection[str]) -> None:
+        """What one asks for is followed, or not, until one asks for something else."""
+        for topic in topics:
+            self._published_in.pop(topic, None)
+
     def _change(self, delivers: dict[str, bool]) -> None:
         names = {digest_of(name): name for name in delivers}
         if len(names) > MOST_TOPICS:
-            raise ConfigError(f"{len(names):,} topics: a peer follows {MOST_TOPICS:,} at most")
+            raise ConfigError(f"{len(names):,} topics: a peer follows {MOST_TOPICS:,} at most: unsubscribe from some")
         if delivers == self._delivers:
             return
         self._delivers, self._names = delivers, names
         if self._task is not None:
             self._follow()
+
+    def _carry_to_publish(self, topic: str) -> None:
+        """Carry a topic, if need be in place of the one that was longest not published in."""
+        if topic not in self._delivers:
+            if len(self._delivers) >= MOST_TOPICS and self._published_in:
+                self.unsubscribe(next(iter(self._published_in)))
+            self.carry(topic)
+            self._published_in[topic] = None
+        elif topic in self._published_in:
+            self._published_in.move_to_end(topic)
+
+    @property
+    def _is_there(self) -> bool:
+        return self._task is not None and not self._task.done()
 
     def _follow(self) -> None:
         if set(self._names) != set(self._directory.own.topics.tolist()):
