@@ -584,6 +584,16 @@ def test_a_name_with_addresses_of_both_kinds_is_taken_as_the_peer_listens(monkey
     asyncio.run(run())
 
 
+def test_of_peers_to_join_by_one_that_is_there_is_enough(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        nowhere = Address("nowhere.invalid", 1)
+        async with Node(settings()) as first, Node(settings(nowhere, first.address)) as node:
+            await until(lambda: len(first._directory) == len(node._directory) == 1, "they meet")
+        assert "a peer to join by is left out: nowhere.invalid:1: there is no such host" in caplog.text
+
+    asyncio.run(run())
+
+
 def test_a_place_that_is_taken_and_a_host_that_is_not_there_are_named() -> None:
     async def run() -> None:
         async with Node() as node:

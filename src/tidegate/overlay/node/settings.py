@@ -1,6 +1,7 @@
 """How a peer on a socket is set up."""
 
 import ipaddress
+import logging
 import socket
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -63,9 +64,12 @@ class Places(NamedTuple):
 
 
 def places_of(settings: NodeSettings) -> Places:
-    """Look up the hosts that settings name; `ConfigError` if one is not there, or not reached from where it listens."""
+    """Look up the hosts that settings name; `ConfigError` if one is not there, or not reached from where it listens.
+
+    Of those to join by, one that is there is enough.
+    """
     listen, family = _resolved(settings.listen)
-    join = tuple(_resolved(one, family)[0] for one in settings.join)
+    join = _any_resolved(settings.join, family)
     told = listen if settings.advertise is None else _resolved(settings.advertise, family)[0]
     _check_told(told)
     for one in join:
@@ -75,6 +79,20 @@ def places_of(settings: NodeSettings) -> Places:
                 "with an address of this machine that others reach, and a port"
             )
     return Places(listen, join, told)
+
+
+def _any_resolved(addresses: tuple[Address, ...], family: int) -> tuple[Address, ...]:
+    found, missing = [], []
+    for address in addresses:
+        try:
+            found.append(_resolved(address, family)[0])
+        except ConfigError as error:
+            missing.append(error)
+    if missing and not found:
+        raise missing[0]
+    for one in missing:
+        logging.getLogger(__name__).warning("a peer to join by is left out: %s", one)
+    return tuple(found)
 
 
 def _resolved(address: Address, family: int = socket.AF_UNSPEC) -> tuple[Address, int]:
