@@ -15,7 +15,7 @@ from tests.serve.process import free_port
 from tidegate.deliver.ends import Address
 from tidegate.deliver.seal import MAC_BYTES
 from tidegate.errors import ConfigError
-from tidegate.overlay.node import carrier, spreading
+from tidegate.overlay.node import carrier, interests, spreading
 from tidegate.overlay.node import node as nodes_module
 from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import DATAGRAM
@@ -127,17 +127,17 @@ def test_who_has_not_begun_or_has_left_publishes_nothing_and_says_so() -> None:
 def test_topics_are_published_in_without_end_and_those_that_were_asked_for_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(nodes_module, "MOST_TOPICS", 4)
+    monkeypatch.setattr(interests, "MOST_TOPICS", 4)
 
     async def run() -> None:
         async with overlay({"nasa"}) as (node,):
             node.carry("esa")
             for topic in ("a", "b", "a", "c", "nasa", "d", "c"):
                 await node.publish(topic, "news")
-            assert set(node._delivers) == {"nasa", "esa", "c", "d"}
+            assert set(node._interests) == {"nasa", "esa", "c", "d"}
             node.subscribe("c")
             await node.publish("e", "news")
-            assert set(node._delivers) == {"nasa", "esa", "c", "e"}
+            assert set(node._interests) == {"nasa", "esa", "c", "e"}
             node.carry("e")
             with pytest.raises(ConfigError, match="5 topics: a peer follows 4 at most: unsubscribe from some"):
                 await node.publish("f", "news")

@@ -6,7 +6,6 @@ import logging
 import random
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Collection
 from typing import Any, Final, NamedTuple
 
@@ -17,8 +16,9 @@ from tidegate.overlay.node.carrier import Carrier
 from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.gossiping import Gossiping
+from tidegate.overlay.node.interests import Interests
 from tidegate.overlay.node.messages import EVENT_ID_BYTES, LARGEST_EVENT, Event, Kind, Letter, Receipt, Taken
-from tidegate.overlay.node.profile import MOST_TOPICS, Profile, digest_of
+from tidegate.overlay.node.profile import Profile, digest_of
 from tidegate.overlay.node.reading import MalformedError
 from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError, Seal
 from tidegate.overlay.node.seen import Seen
@@ -70,10 +70,8 @@ class Node:
         self.settings = settings or NodeSettings()
         self.counters = Counters()
         self.id = _drawn_id()
-        self._delivers: dict[str, bool] = {}
-        self._names: dict[int, str] = {}
-        self._published_in: OrderedDict[str, None] = OrderedDict()
-        """Topics that are carried for no other reason than that, the least recently used first."""
+        self._interests = Interests()
+        self._followed = self._interests.digests
         self._seal = Seal(self.id, self.settings.key)
         self._carrier = Carrier(self._take, self.counters)
         self._seen, self._told = Seen(), Seen()
@@ -133,22 +131,22 @@ class Node:
     @property
     def topics(self) -> list[str]:
         """What it is subscribed to."""
-        return sorted(name for name, delivers in self._delivers.items() if delivers)
+        return sorted(filter(self._interests.is_told, self._interests))
 
     def subscribe(self, *topics: str) -> None:
         """Follow topics, and be told of what is published there by others."""
-        self._change({**self._delivers, **dict.fromkeys(topics, True)})
-        self._keep(topics)
+        self._interests.subscribe(topics)
+        self._follow()
 
     def carry(self, *topics: str) -> None:
         """Follow topics without being told: in order to publish there, or to help."""
-        self._change({**dict.fromkeys(topics, False), **self._delivers})
-        self._keep(topics)
+        self._interests.carry(topics)
+        self._follow()
 
     def unsubscribe(self, *topics: str) -> None:
         """Follow topics no longer."""
-        self._change({name: delivers for name, delivers in self._delivers.items() if name not in topics})
-        self._keep(topics)
+        self._interests.unsubscribe(topics)
+        self._follow()
 
     async def publish(self, topic: str, body: bytes | str, id_: bytes | None = None, within_s: float = 0.0) -> Taken:
         """Tell all who follow a topic; return what those next to this peer have done with the event.
@@ -161,7 +159,8 @@ class Node:
         event = self._event(topic, body, id_)
         if not self._is_there:
             raise ConfigError("a peer publishes after it has begun and before it leaves: within `async with`")
-        self._carry_to_publish(topic)
+        self._interests.publish_in(topic)
+        self._follow()
         deadline = time.monotonic() + within_s
         self._seen.add(event.id)
         self._told.add(event.id)
@@ -183,7 +182,7 @@ class Node:
 
     def status(self) -> dict[str, Any]:
         """Return who it is, whom it knows, and what it has done."""
-        rings = {name: self.neighbours(name) for name in self._delivers}
+        rings = {name: self.neighbours(name) for name in self._interests}
         return {
             "id": f"{self.id:016x}",
             "address": str(self.address),
@@ -194,38 +193,15 @@ class Node:
             **self.counters.to_json(),
         }
 
-    def _keep(self, topics: Collection[str]) -> None:
-        """What one asks for is followed, or not, until one asks for something else."""
-        for topic in topics:
-            self._published_in.pop(topic, None)
-
-    def _change(self, delivers: dict[str, bool]) -> None:
-        names = {digest_of(name): name for name in delivers}
-        if len(names) > MOST_TOPICS:
-            raise ConfigError(f"{len(names):,} topics: a peer follows {MOST_TOPICS:,} at most: unsubscribe from some")
-        if delivers == self._delivers:
-            return
-        self._delivers, self._names = delivers, names
-        if self._task is not None:
-            self._follow()
-
-    def _carry_to_publish(self, topic: str) -> None:
-        """Carry a topic, if need be in place of the one that was longest not published in."""
-        if topic not in self._delivers:
-            if len(self._delivers) >= MOST_TOPICS and self._published_in:
-                self.unsubscribe(next(iter(self._published_in)))
-            self.carry(topic)
-            self._published_in[topic] = None
-        elif topic in self._published_in:
-            self._published_in.move_to_end(topic)
-
     @property
     def _is_there(self) -> bool:
         return self._task is not None and not self._task.done()
 
     def _follow(self) -> None:
-        if set(self._names) != set(self._directory.own.topics.tolist()):
-            self._directory.follow(self._names)
+        """Let the rings be those of what is followed, if the peer has begun."""
+        if self._task is not None and self._followed is not self._interests.digests:
+            self._followed = self._interests.digests
+            self._directory.follow(self._followed)
 
     def _event(self, topic: str, body: bytes | str, id_: bytes | None) -> Event:
         digest_of(topic)
@@ -250,7 +226,8 @@ class Node:
         """Be a peer that knows nobody yet."""
         self._directory = Directory(self.id, at, self.settings.gossip)
         self._gossiping = Gossiping(self._directory, self.settings.gossip, random_state(secrets.randbits(64)))
-        self._follow()
+        self._followed = self._interests.digests
+        self._directory.follow(self._followed)
 
     def _begin_anew(self) -> None:
         """Be another peer: others would not heed this one before the time at which it last spoke."""
@@ -364,13 +341,13 @@ class Node:
 
     def _hear(self, event: Event, receipt_to: Address, opened: Opened) -> None:
         self._check_places(receipt_to)
-        follows = event.topic in self._delivers
+        follows = event.topic in self._interests
         if follows and event.id not in self._seen and self._spreading.is_full:
             # No receipt: the sender tries again.
             raise RefusedError("busy")
         taken = Taken.NO
         if follows:
-            taken = Taken.DELIVERED if self._delivers[event.topic] and self._deliver(event) else Taken.CARRIED
+            taken = Taken.DELIVERED if self._interests.is_told(event.topic) and self._deliver(event) else Taken.CARRIED
         self._send(Kind.RECEIPT, opened.sender, receipt_to, Receipt(opened.number, taken).to_bytes())
         if not follows:
             raise RefusedError("topic")
