@@ -136,3 +136,17 @@ def test_what_was_for_who_has_left_goes_to_somebody_else_at_once() -> None:
         world.spreading.close()
 
     asyncio.run(run())
+
+
+def test_nothing_is_under_way_after_the_end() -> None:
+    async def run() -> None:
+        world = World(1)
+        (before,) = world.spread(1)
+        world.spreading.close()
+        (after,) = world.spread(1)
+        assert not await before
+        assert not await after
+        assert len(world.spreading) == 0
+        assert len(world.sent) == 1
+
+    asyncio.run(run())

@@ -102,6 +102,7 @@ class Spreading:
         self._receivers, self._send, self._silent = receivers, send, silent
         self._first_s, self._tries = first_s, tries
         self._spreading = self._bytes = 0
+        self._is_closed = False
         self._lines: dict[int, _Line] = {}
         self._awaited: dict[int, _Copy] = {}
 
@@ -121,7 +122,8 @@ class Spreading:
             spread.told.add(sender)
         self._spreading += 1
         self._bytes += len(event.body)
-        self._go_on(spread)
+        if not self._is_closed:
+            self._go_on(spread)
         if spread.waiting == 0:
             self._end(spread)
         return spread.done
@@ -156,7 +158,8 @@ class Spreading:
                 self._settle(copy, is_taken=False)
 
     def close(self) -> None:
-        """Give up all of them."""
+        """Give up all of them, and whatever is to be passed on later."""
+        self._is_closed = True
         for line in self._lines.values():
             for copy in (*line.sent, *line.queue):
                 _stop(copy)
