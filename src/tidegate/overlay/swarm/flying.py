@@ -35,7 +35,7 @@ _HOPS: Final = 20
 TICK_S: Final = 0.01
 """What the clocks of peers count."""
 _NOON: Final = 1 << 28
-"""What they say at the beginning: nothing is older than that, and they have four months to go."""
+"""What they say at the beginning: nothing is older than that, and they have three months to go."""
 _A_TURN: Final = 5
 """What one turn sends at most: a letter for each module, the next turn, and a look before that."""
 
