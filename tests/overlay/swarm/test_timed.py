@@ -1,5 +1,7 @@
 """Peers with clocks of their own, letters that take time, and peers that come and go meanwhile."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -106,16 +108,40 @@ def test_nobody_who_answers_is_taken_to_be_silent_however_short_a_cycle_is() -> 
     assert completeness(swarm).missing == 0
 
 
-def test_a_letter_to_one_that_is_gone_when_it_arrives_is_lost() -> None:
-    swarm = Swarm(from_rows([[0]] * 2), seed=1)
+def far_apart(peers: int) -> Timed:
+    """All follow one topic, and a letter takes five seconds."""
+    swarm = Swarm(from_rows([[0]] * peers), seed=1)
     swarm.warm()
-    timed = Timed(swarm, Latency(np.full((1, 1), 5.0), np.zeros(2, np.int32)), Pace(60.0))
-    timed.run(59.9)
-    sent, got = timed.posted.sent.copy(), timed.posted.got.copy()
+    return Timed(swarm, Latency(np.full((1, 1), 5.0), np.zeros(peers, np.int32)), AS_PRINTED)
+
+
+def until_asked(timed: Timed, peer: int) -> None:
+    """Go on until a peer has written, and whoever it wrote to cannot have read it."""
+    while not (timed.swarm.nodes.asked[peer] >= 0).any():
+        timed.run(timed.now + 1)
+
+
+def test_a_letter_to_one_that_is_gone_when_it_arrives_is_lost() -> None:
+    lost = far_apart(2)
+    until_asked(lost, 0)
+    read = deepcopy(lost)
+    sent, got = int(lost.posted.sent[1]), int(lost.posted.got[1])
+    lost.leave([1])
+    for timed in (lost, read):
+        timed.run(timed.now + 6)
+    assert read.posted.got[1] > got
+    assert (lost.posted.got[1], lost.posted.sent[1]) == (got, sent)
+
+
+def test_who_comes_back_awaits_no_answer_from_before_and_takes_nobody_to_be_silent() -> None:
+    timed = far_apart(3)
+    until_asked(timed, 1)
     timed.leave([1])
-    timed.run(70.0)
-    assert timed.posted.got[1] == got[1]
-    assert timed.posted.sent[1] == sent[1]
+    timed.run(timed.now + 30)
+    timed.join([1])
+    timed.run(timed.now + 1)
+    assert (timed.swarm.nodes.gone[1] < 0).all()
+    assert timed.swarm.up.all()
 
 
 def test_who_comes_hurries_and_who_came_just_before_is_not_expected_to_get_events() -> None:

@@ -1,7 +1,8 @@
 """The event-driven simulator: letters and events take time, every peer has its own phase, and some die meanwhile.
 
 The steps of a peer are those that the cycle-driven simulator and sockets call. A letter to a peer that is gone when it
-arrives, or beyond a partition, is lost. A seed determines all that happens.
+arrives, or beyond a partition, is lost; one that is back by then reads it, at the address it had before,
+but awaits no answer from before. A seed determines all that happens.
 """
 
 from collections.abc import Iterable
