@@ -213,6 +213,16 @@ def test_peers_come_and_go_at_their_times() -> None:
     assert np.isin(timed.world.came, (-np.inf, 900.5)).all()
 
 
+@pytest.mark.parametrize("fan_out", [0, 1])
+def test_a_fan_out_that_does_not_go_around_a_ring_is_refused_whenever_it_is_set(fan_out: int) -> None:
+    timed = far_apart(3)
+    timed.publish()
+    timed.spreading.fan_outs[1] = fan_out
+    for go_on in (timed.publish, lambda: timed.run(1.0)):
+        with pytest.raises(ConfigError, match=f"fan-out of {fan_out}"):
+            go_on()
+
+
 def test_time_that_does_not_pass_is_refused() -> None:
     with pytest.raises(ConfigError, match="more than 0"):
         Pace(cycle_s=0)

@@ -88,7 +88,7 @@ class Timed:
 
     @cached_property
     def spreading(self) -> Spreading:
-        """The events; `fan_outs` may be changed at any time."""
+        """The events; `fan_outs` may be changed between any two runs, to 2 at least."""
         peers, topics, pairs = self.swarm.topics.rows, self.swarm.many_topics, len(self.swarm.topics.values)
         return Spreading(
             event=np.zeros(topics, np.int64),
@@ -147,6 +147,7 @@ class Timed:
 
     def publish(self) -> None:
         """Publish one event for every topic that somebody who is up follows, now. The one before is over."""
+        self._check_fan_outs()
         self._make_room(self.swarm.many_topics * int(self.spreading.fan_outs.max()))
         publish(
             self.swarm.nodes,
@@ -188,7 +189,13 @@ class Timed:
         swarm = self.swarm
         return float(missing(swarm.nodes, swarm.subscribers, self.world, self.spreading, WARM_UP_S, by_topic, missed))
 
+    def _check_fan_outs(self) -> None:
+        least = int(self.spreading.fan_outs.min(initial=LEAST_FAN_OUT))
+        if least < LEAST_FAN_OUT:
+            raise ConfigError(f"a fan-out of {least}: an event goes along its ring both ways, so give at least 2")
+
     def _go_on(self, until: float) -> None:
+        self._check_fan_outs()
         while not go_on(
             self.swarm.nodes,
             self.world,
