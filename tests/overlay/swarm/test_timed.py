@@ -186,19 +186,26 @@ def test_clocks_tell_the_time_whether_one_hurries_or_was_away() -> None:
     assert clock.max() - clock.min() <= 60 / TICK_S
 
 
-def test_nothing_passes_a_partition_and_rings_close_again_after_it(settled: Timed) -> None:
+def test_nothing_passes_a_partition_and_rings_and_samples_close_again_after_it(settled: Timed) -> None:
     beyond = np.arange(PEERS) % 2 == 0
+
+    def crossing() -> float:
+        """What share of the links of Cyclon lead to the other side."""
+        view = settled.swarm.nodes.cyclon
+        across = beyond[peer_in(view)] != beyond[:, None]
+        return float(across[view >= 0].mean())
+
     settled.part(beyond)
     settled.publish()
-    settled.run(settled.now + 60)
-    apart = settled.outcome()
-    assert apart.hit_ratio < 0.8
+    settled.run(settled.now + 5 * 60)
+    assert settled.outcome().hit_ratio < 0.8
+    assert crossing() == 0
     settled.part(np.zeros(PEERS, np.bool_))
-    for _ in range(40):
-        settled.run(settled.now + 60)
+    settled.run(settled.now + 40 * 60)
     settled.publish()
     settled.run(settled.now + 60)
     assert settled.outcome().hit_ratio == 1.0
+    assert crossing() > 0.3
 
 
 def test_peers_come_and_go_at_their_times() -> None:
