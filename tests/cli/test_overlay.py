@@ -37,6 +37,7 @@ def test_what_cannot_be_simulated_is_refused_with_the_remedy(tmp_path: Path) -> 
         ("--latency", "nowhere", "or one of none, drawn"),
         ("--topics", "nowhere", "or one of facebook, twitter"),
         ("--fan-out", "1", "give at least 2"),
+        ("--topic", "3", "give --show as well"),
     ):
         run = tidegate(tmp_path, "overlay", "simulate", "--peers", "50", option, value)
         assert run.returncode == 2

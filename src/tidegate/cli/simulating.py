@@ -75,6 +75,8 @@ def simulate(console: Console, what: Simulation, topic: int | None, into: Path |
     """Run it, print a line every so many cycles, and write the picture of a ring if there is a place for it."""
     if what.fan_out < LEAST_FAN_OUT:
         raise ConfigError(f"--fan-out {what.fan_out}: an event goes along its ring both ways, so give at least 2")
+    if topic is not None and into is None:
+        raise ConfigError(f"--topic {topic}: it is the one that is drawn, so give --show as well")
     pace = Pace()
     seconds = what.cycles * pace.cycle_s
     churn = Churn.of(what.sessions(seconds), seconds)

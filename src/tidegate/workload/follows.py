@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.errors import ConfigError
 from tidegate.workload.alias import random_state, sample
+from tidegate.workload.columns import Columns
 from tidegate.workload.terms import Floats, zipf
 
 FACEBOOK_LIKE, TWITTER_LIKE = 5, 30
@@ -25,6 +24,7 @@ _FAME_SKEW: Final = 0.8
 _ACTIVITY_SKEW: Final = 0.5
 _WALKED: Final = 10
 """Of a user's follows, at most so many are walked along when a graph is thinned: hubs must not swallow the sample."""
+_GRAPH: Final = Columns("follows", ("src", "dst"))
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def thinned(path: Path, users: int, mean: int, seed: int, *, mutual: bool = Fals
     follows, either way, from a random one.
     """
     _check(users, mean, 1)
-    source, target = _stored(path)
+    (source, target), _ = _GRAPH.read(path)
     names, numbers = np.unique(np.concatenate((source, target)), return_inverse=True)
     if len(names) < users:
         raise ConfigError(f"{path} has {len(names):,} users: {users:,} are needed")
@@ -118,14 +118,7 @@ def thinned(path: Path, users: int, mean: int, seed: int, *, mutual: bool = Fals
 
 def check_graph(path: Path) -> None:
     """Refuse a file that `thinned` could not read, without reading it all."""
-    if not path.is_file():
-        raise ConfigError(f"{path}: there is no such file of follows")
-    try:
-        names = pq.read_schema(path).names
-    except (OSError, pa.ArrowException) as error:
-        raise ConfigError(f"no follows can be read from {path}: {error}") from error
-    if not {"src", "dst"} <= set(names):
-        raise ConfigError(f"{path}: follows need columns 'src' and 'dst'; its columns are {', '.join(names)}")
+    _GRAPH.check(path)
 
 
 def _check(users: int, mean: int, least: int) -> None:
@@ -151,13 +144,6 @@ def _distinct(users: int, n: int, one: Floats, other: Floats, seed: int, *, mutu
         if len(found) >= n:
             return found[:n]
         first, second = (sample(law, n, state).astype(np.int64) for law in (one, other))
-
-
-def _stored(path: Path) -> tuple[Int64, Int64]:
-    check_graph(path)
-    table = pq.read_table(path, columns=["src", "dst"])
-    source, target = (table.column(name).to_numpy() for name in ("src", "dst"))
-    return source, target
 
 
 def _walked(followed: Csr, users: int, generator: np.random.Generator) -> list[int]:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from tests.overlay.poldercast.twins import Town, entries, fill, listed
 from tidegate.overlay.poldercast.ring_letters import name_neighbours
 from tidegate.overlay.poldercast.settings import RINGS, VICINITY, Gossip, Settings
-from tidegate.overlay.poldercast.state import BEGINNING
 from tidegate.overlay.poldercast.step import answer_gossip, open_gossip
 from tidegate.workload.alias import random_state
 
@@ -42,5 +41,5 @@ def test_vicinity_writes_to_its_oldest_even_if_a_stranger_could_be_helped() -> N
         nodes, out = replace(people, settings=settings).nodes(), entries([], 4)
         fill(nodes.cyclon[0], [1])
         fill(nodes.vicinity[0], [2, 3], [0, 1])
-        nodes.clock[0] = BEGINNING + 2
+        nodes.visits[0] = 1
         assert open_gossip(nodes, 0, VICINITY, people.scratch(), random_state(0), out) == target

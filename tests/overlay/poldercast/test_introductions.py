@@ -6,7 +6,7 @@ import pytest
 from tests.overlay.poldercast.twins import Town, entries, fill, listed, town
 from tidegate.overlay.poldercast.introductions import whom_to_help
 from tidegate.overlay.poldercast.settings import VICINITY
-from tidegate.overlay.poldercast.state import BEGINNING, Nodes
+from tidegate.overlay.poldercast.state import Nodes
 from tidegate.overlay.poldercast.step import answer_gossip, open_gossip
 from tidegate.workload.alias import random_state
 
@@ -51,7 +51,7 @@ def test_two_that_share_one_topic_hear_of_each_other_from_somebody_that_knows_bo
     nodes, scratch, random, letter = people.nodes(), people.scratch(), random_state(0), entries([], 4)
     fill(nodes.cyclon[0], [1])
     fill(nodes.vicinity[0], [2, 3])
-    nodes.clock[0] = BEGINNING + 2
+    nodes.visits[0] = 1
     assert open_gossip(nodes, 0, VICINITY, scratch, random, letter) == 1
     answer_gossip(nodes, 1, VICINITY, 0, letter, scratch, random, entries([], 4))
     assert listed(nodes.rings[nodes.bounds[1, 0]]) == [2, 2]

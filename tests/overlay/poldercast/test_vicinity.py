@@ -62,6 +62,20 @@ def test_a_topic_without_neighbours_counts_for_more_than_any_number_of_others() 
     assert listed(out) == [1]
 
 
+@pytest.mark.parametrize("ticks", [1, 2, 6000])
+def test_every_other_visit_is_for_strangers_however_much_time_is_between_them(ticks: int) -> None:
+    # The stranger, 1, lacks a neighbour, and could be helped to 2.
+    people = Town([0, 1, 2, 3], [{5}, {7}, {7}, {5}])
+    nodes, scratch, random, out = people.nodes(), people.scratch(), random_state(0), entries([], 4)
+    visited = []
+    for _ in range(6):
+        fill(nodes.cyclon[0], [1])
+        fill(nodes.vicinity[0], [2])
+        nodes.clock[0] += ticks
+        visited.append(open_visit(nodes, 0, scratch, random, out))
+    assert visited == [2, 1] * 3
+
+
 def test_who_knows_nobody_near_asks_anybody_and_without_a_view_nobody() -> None:
     people = Town([0, 1], [{0}, {1}])
     nodes = people.nodes()

@@ -45,6 +45,17 @@ def test_without_vicinity_rings_take_longer() -> None:
     assert cycles_until_complete(Swarm(follows.followed, WITHOUT_VICINITY, seed=1), 0.99, 80) > with_it
 
 
+@pytest.mark.parametrize("as_printed", [False, True])
+@pytest.mark.parametrize("view", [20, 0])
+def test_peers_say_of_every_ring_how_many_they_have_there(view: int, as_printed: bool) -> None:
+    swarm = Swarm(friends(200, 8, 1).followed, Settings(vicinity=Gossip(view=view), as_printed=as_printed), seed=1)
+    swarm.warm()
+    for _ in range(12):
+        swarm.run()
+        assert (swarm.nodes.rings >= -1).all()
+        assert (swarm.nodes.held == (swarm.nodes.rings >= 0).sum(axis=1)).all()
+
+
 def test_a_seed_determines_all_that_becomes_of_a_swarm() -> None:
     follows = friends(100, 6, 1)
     first, again, other = (Swarm(follows.followed, seed=seed) for seed in (1, 1, 2))

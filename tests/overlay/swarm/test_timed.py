@@ -1,5 +1,7 @@
 """Peers with clocks of their own, letters that take time, and peers that come and go meanwhile."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -106,16 +108,40 @@ def test_nobody_who_answers_is_taken_to_be_silent_however_short_a_cycle_is() -> 
     assert completeness(swarm).missing == 0
 
 
-def test_a_letter_to_one_that_is_gone_when_it_arrives_is_lost() -> None:
-    swarm = Swarm(from_rows([[0]] * 2), seed=1)
+def far_apart(peers: int) -> Timed:
+    """All follow one topic, and a letter takes five seconds."""
+    swarm = Swarm(from_rows([[0]] * peers), seed=1)
     swarm.warm()
-    timed = Timed(swarm, Latency(np.full((1, 1), 5.0), np.zeros(2, np.int32)), Pace(60.0))
-    timed.run(59.9)
-    sent, got = timed.posted.sent.copy(), timed.posted.got.copy()
+    return Timed(swarm, Latency(np.full((1, 1), 5.0), np.zeros(peers, np.int32)), AS_PRINTED)
+
+
+def until_asked(timed: Timed, peer: int) -> None:
+    """Go on until a peer has written, and whoever it wrote to cannot have read it."""
+    while not (timed.swarm.nodes.asked[peer] >= 0).any():
+        timed.run(timed.now + 1)
+
+
+def test_a_letter_to_one_that_is_gone_when_it_arrives_is_lost() -> None:
+    lost = far_apart(2)
+    until_asked(lost, 0)
+    read = deepcopy(lost)
+    sent, got = int(lost.posted.sent[1]), int(lost.posted.got[1])
+    lost.leave([1])
+    for timed in (lost, read):
+        timed.run(timed.now + 6)
+    assert read.posted.got[1] > got
+    assert (lost.posted.got[1], lost.posted.sent[1]) == (got, sent)
+
+
+def test_who_comes_back_awaits_no_answer_from_before_and_takes_nobody_to_be_silent() -> None:
+    timed = far_apart(3)
+    until_asked(timed, 1)
     timed.leave([1])
-    timed.run(70.0)
-    assert timed.posted.got[1] == got[1]
-    assert timed.posted.sent[1] == sent[1]
+    timed.run(timed.now + 30)
+    timed.join([1])
+    timed.run(timed.now + 1)
+    assert (timed.swarm.nodes.gone[1] < 0).all()
+    assert timed.swarm.up.all()
 
 
 def test_who_comes_hurries_and_who_came_just_before_is_not_expected_to_get_events() -> None:
@@ -160,19 +186,26 @@ def test_clocks_tell_the_time_whether_one_hurries_or_was_away() -> None:
     assert clock.max() - clock.min() <= 60 / TICK_S
 
 
-def test_nothing_passes_a_partition_and_rings_close_again_after_it(settled: Timed) -> None:
+def test_nothing_passes_a_partition_and_rings_and_samples_close_again_after_it(settled: Timed) -> None:
     beyond = np.arange(PEERS) % 2 == 0
+
+    def crossing() -> float:
+        """What share of the links of Cyclon lead to the other side."""
+        view = settled.swarm.nodes.cyclon
+        across = beyond[peer_in(view)] != beyond[:, None]
+        return float(across[view >= 0].mean())
+
     settled.part(beyond)
     settled.publish()
-    settled.run(settled.now + 60)
-    apart = settled.outcome()
-    assert apart.hit_ratio < 0.8
+    settled.run(settled.now + 5 * 60)
+    assert settled.outcome().hit_ratio < 0.8
+    assert crossing() == 0
     settled.part(np.zeros(PEERS, np.bool_))
-    for _ in range(40):
-        settled.run(settled.now + 60)
+    settled.run(settled.now + 40 * 60)
     settled.publish()
     settled.run(settled.now + 60)
     assert settled.outcome().hit_ratio == 1.0
+    assert crossing() > 0.3
 
 
 def test_peers_come_and_go_at_their_times() -> None:
@@ -185,6 +218,16 @@ def test_peers_come_and_go_at_their_times() -> None:
     timed.run(960.0, churn)
     assert timed.swarm.up.all()
     assert np.isin(timed.world.came, (-np.inf, 900.5)).all()
+
+
+@pytest.mark.parametrize("fan_out", [0, 1])
+def test_a_fan_out_that_does_not_go_around_a_ring_is_refused_whenever_it_is_set(fan_out: int) -> None:
+    timed = far_apart(3)
+    timed.publish()
+    timed.spreading.fan_outs[1] = fan_out
+    for go_on in (timed.publish, lambda: timed.run(1.0)):
+        with pytest.raises(ConfigError, match=f"fan-out of {fan_out}"):
+            go_on()
 
 
 def test_time_that_does_not_pass_is_refused() -> None:

@@ -42,8 +42,11 @@ def heard(entry: int) -> Any:
 
 @njit(cache=True)
 def turned(entry: int, clock: int) -> Any:
-    """Return an entry of a view as one of a letter, with an age for its time, or the other way around."""
-    return np.int64(clock - heard(entry)) << 32 | peer_in(entry)
+    """Return an entry of a view as one of a letter, with an age for its time, or the other way around.
+
+    What is older than the reader's clock is as old as can be: a negative word would be read as no entry.
+    """
+    return np.int64(max(clock - heard(entry), 0)) << 32 | peer_in(entry)
 
 
 @njit(cache=True)

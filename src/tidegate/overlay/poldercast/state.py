@@ -44,6 +44,8 @@ class Nodes(NamedTuple):
     around the circle where there is nobody. It may be shorter than `topics`: of the rest nothing was said."""
     clock: Int64
     """The cycles that the peer has lived through, from `BEGINNING` on."""
+    visits: Int64
+    """How often Vicinity was to write: every other time to strangers. Clocks may count what they like."""
     cyclon: Int64
     vicinity: Int64
     """Views: rows of entries, in no order."""
@@ -94,6 +96,7 @@ def nodes_of(ids: Ids, topics: Csr, rows: int, settings: Settings) -> Nodes:
         held=np.zeros(len(topics.values), np.int8),
         gaps=np.full((len(topics.values), 2), np.inf, np.float32),
         clock=np.full(rows, BEGINNING, np.int64),
+        visits=np.zeros(rows, np.int64),
         cyclon=np.full((rows, settings.cyclon.view), -1, np.int64),
         vicinity=np.full((rows, settings.vicinity.view), -1, np.int64),
         rings=np.full((owned, settings.rings.view), -1, np.int64),

@@ -47,8 +47,9 @@ def open_visit(nodes: Nodes, me: int, scratch: Scratch, random: State, out: Int6
     view, strangers = nodes.vicinity[me], nodes.cyclon[me]
     if len(view) == 0:
         return -1
+    nodes.visits[me] += 1
     target, k = -1, oldest(view, random)
-    turn_of_strangers = nodes.clock[me] % 2 == 0 and not nodes.as_printed
+    turn_of_strangers = nodes.visits[me] % 2 == 0 and not nodes.as_printed
     if turn_of_strangers:
         target = whom_to_help(nodes, me, scratch, random)
     if target < 0 and strangers[0] >= 0 and (k < 0 or (turn_of_strangers and _is_lonely(nodes, me))):

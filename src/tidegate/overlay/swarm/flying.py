@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.kernels import njit
+from tidegate.overlay.poldercast.entries import EMPTY
 from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
-from tidegate.overlay.poldercast.settings import RINGS
+from tidegate.overlay.poldercast.settings import CYCLON, RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
 from tidegate.overlay.swarm.dissemination import one_of
@@ -35,9 +36,10 @@ _HOPS: Final = 20
 TICK_S: Final = 0.01
 """What the clocks of peers count."""
 _NOON: Final = 1 << 28
-"""What they say at the beginning: nothing is older than that, and they have four months to go."""
-_A_TURN: Final = 5
-"""What one turn sends at most: a letter for each module, the next turn, and a look before that."""
+"""What they say at the beginning: nothing is older than that, and they have three months to go."""
+_A_TURN: Final = 6
+"""What one turn sends at most: a letter for each module, one to whom one came by, the next turn, and a look before
+that."""
 
 
 class World(NamedTuple):
@@ -52,6 +54,8 @@ class World(NamedTuple):
     """By peer, the number of its turn that comes up next: one of a life before is none."""
     came: Floats
     """By peer, when it last came."""
+    contacts: Int64
+    """By peer, by whom it came; -1 if there was nobody."""
     gossiped: Int64
     """By peer, its turns so far."""
     wary: Int64
@@ -61,8 +65,8 @@ class World(NamedTuple):
     lengths: Int64
     """By module, how many entries a letter has."""
     pace: Floats
-    """Seconds between turns; how long one hurries that has come; seconds between its turns then; and how many turns one
-    hurries that has found somebody silent."""
+    """Seconds between turns; how long one hurries that has come; seconds between its turns then; how many turns one
+    hurries that has found somebody silent; and after how many one writes to whom it came by, 0 for never."""
 
 
 class Spreading(NamedTuple):
@@ -238,11 +242,23 @@ def _turn(
             if target >= 0:
                 posted.sent[me] += 1
                 _post(flights, world, REQUEST, target, me, module, letter, now)
+    if world.pace[4] > 0 and world.gossiped[me] % np.int64(world.pace[4]) == 0:
+        _ask_again(world, flights, posted, me, out[: world.lengths[CYCLON]], now)
     world.wary[me] = np.int64(world.pace[3]) if silent else max(world.wary[me] - 1, 0)
     hurries = now < world.came[me] + world.pace[1] or world.wary[me] > 0
     send(flights, now + world.pace[2 if hurries else 0], TURN, me, me, 0, world.turns[me])
     if not hurries and world.pace[3] > 0:
         send(flights, now + world.pace[2], CHECK, me, me, 0, world.turns[me])
+
+
+@njit(cache=True)
+def _ask_again(world: World, flights: Flights, posted: Posted, me: int, letter: Int64, now: float) -> None:
+    """Write to whom a peer came by, as if it came: that one takes it in, and its answer is not awaited."""
+    contact = world.contacts[me]
+    if contact >= 0 and contact != me:
+        letter[:] = EMPTY
+        posted.sent[me] += 1
+        _post(flights, world, REQUEST, contact, me, CYCLON, letter, now)
 
 
 @njit(cache=True)

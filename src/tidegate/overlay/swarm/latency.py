@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidegate.csr import Int32
 from tidegate.errors import ConfigError
+from tidegate.workload.columns import Columns
 from tidegate.workload.terms import Floats
 
 _PLACES: Final = 256
@@ -16,6 +15,7 @@ _MEDIAN_S: Final = 0.065
 """One way; half of a round trip of 130 ms, as between the nodes of PlanetLab."""
 _DETOUR: Final = 0.3
 """The deviation of the logarithm of what a way takes beyond its length."""
+_TRIPS: Final = Columns("latencies", ("src", "dst"), ("rtt_ms",), may_be_empty=True)
 
 
 class Latency(NamedTuple):
@@ -46,14 +46,12 @@ def read_latency(path: Path, peers: int, seed: int) -> Latency:
     A way that was not measured takes as long as the way back; if that was not either, as the slower of what is usual
     from here and what is usual to there. Within a place it takes as long as the shortest way from there.
     """
-    check_latency(path)
-    table = pq.read_table(path, columns=["src", "dst", "rtt_ms"])
-    source, target = (table.column(name).to_numpy() for name in ("src", "dst"))
+    (source, target), (measured,) = _TRIPS.read(path)
     names, numbers = np.unique(np.concatenate((source, target)), return_inverse=True)
     if len(names) < 2:
         raise ConfigError(f"{path}: latencies between at least two places are needed")
     trips = np.full((len(names), len(names)), np.nan)
-    trips[tuple(np.split(numbers, 2))] = table.column("rtt_ms").to_numpy().astype(np.float64)
+    trips[tuple(np.split(numbers, 2))] = measured
     trips[~(trips > 0)] = np.nan
     np.fill_diagonal(trips, np.nan)
     if np.isnan(trips).all():
@@ -63,16 +61,7 @@ def read_latency(path: Path, peers: int, seed: int) -> Latency:
 
 def check_latency(path: Path) -> None:
     """Refuse a file without round trips, without reading it all."""
-    if not path.is_file():
-        raise ConfigError(f"{path}: there is no such file of latencies")
-    try:
-        names = pq.read_schema(path).names
-    except (OSError, pa.ArrowException) as error:
-        raise ConfigError(f"no latencies can be read from {path}: {error}") from error
-    if not {"src", "dst", "rtt_ms"} <= set(names):
-        raise ConfigError(
-            f"{path}: latencies need columns 'src', 'dst' and 'rtt_ms'; its columns are {', '.join(names)}"
-        )
+    _TRIPS.check(path)
 
 
 def _filled(trips: Floats) -> Floats:

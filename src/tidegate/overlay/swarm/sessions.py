@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError
+from tidegate.workload.columns import Columns
 from tidegate.workload.terms import Floats
 
 DAY_S: Final = 86_400.0
@@ -26,6 +25,7 @@ _RHYTHM: Final = 0.5
 _COMING_H, _GOING_H = 7.0, 16.0
 """At which hours of the trace's day most come and most go, and how much more than in the mean."""
 _SETTLING_S: Final = 5 * DAY_S
+_TRACE: Final = Columns("sessions", ("node",), ("start_s", "end_s"))
 
 
 @dataclass(frozen=True)
@@ -118,29 +118,18 @@ def always(peers: int, seconds: float) -> Sessions:
 
 def read_sessions(path: Path) -> Sessions:
     """Read a trace: Parquet with columns `node`, `start_s` and `end_s`."""
-    check_sessions(path)
-    table = pq.read_table(path, columns=["node", "start_s", "end_s"])
-    node, begin, end = (table.column(name).to_numpy() for name in ("node", "start_s", "end_s"))
+    (node,), (begin, end) = _TRACE.read(path)
     names, who = np.unique(node, return_inverse=True)
     real = end > begin
     if not real.any():
         raise ConfigError(f"{path}: no session of it ends after it begins")
     start = begin[real].min()
-    return Sessions(len(names), who[real].astype(np.int64), (begin[real] - start) * 1.0, (end[real] - start) * 1.0)
+    return Sessions(len(names), who[real].astype(np.int64), begin[real] - start, end[real] - start)
 
 
 def check_sessions(path: Path) -> None:
     """Refuse a file that is no trace of sessions, without reading it all."""
-    if not path.is_file():
-        raise ConfigError(f"{path}: there is no such file of sessions")
-    try:
-        names = pq.read_schema(path).names
-    except (OSError, pa.ArrowException) as error:
-        raise ConfigError(f"no sessions can be read from {path}: {error}") from error
-    if not {"node", "start_s", "end_s"} <= set(names):
-        raise ConfigError(
-            f"{path}: sessions need columns 'node', 'start_s' and 'end_s'; its columns are {', '.join(names)}"
-        )
+    _TRACE.check(path)
 
 
 def drawn_sessions(peers: int, seconds: float, seed: int) -> Sessions:

@@ -81,10 +81,14 @@ class Swarm:
         self.up[np.fromiter(peers, np.int64)] = False
 
     def join(self, peers: Iterable[int] | Int64, contacts: int = 5) -> None:
-        """Let peers come, or come back with all they knew; each is introduced to some that are up."""
+        """Let peers come, or come back with all they knew; each is introduced to some that are up.
+
+        They await no answer: who answered while they were away was not silent.
+        """
         chosen = np.fromiter(peers, np.int64)
         present = np.flatnonzero(self.up)
         self.up[chosen] = True
+        self.nodes.asked[chosen] = -1
         _introduce(self.nodes, chosen, present, contacts, self.random)
 
 

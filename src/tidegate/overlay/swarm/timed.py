@@ -1,7 +1,8 @@
 """The event-driven simulator: letters and events take time, every peer has its own phase, and some die meanwhile.
 
 The steps of a peer are those that the cycle-driven simulator and sockets call. A letter to a peer that is gone when it
-arrives, or beyond a partition, is lost. A seed determines all that happens.
+arrives, or beyond a partition, is lost; one that is back by then reads it, at the address it had before,
+but awaits no answer from before. A seed determines all that happens.
 """
 
 from collections.abc import Iterable
@@ -38,6 +39,9 @@ class Pace:
     wary_turns: int = 5
     """Who has found somebody silent hurries, too, until nobody was for so many turns: if one has gone others may have.
     It finds out by looking after a hurried turn's time whether all have answered; with 0, in its next turn."""
+    again_turns: int = 20
+    """After so many turns each a peer writes to whom it came by: parts of a network that was cut find each other so,
+    where no sample leads from one to the other any more. 0 for never."""
 
     def __post_init__(self) -> None:
         """Refuse a time that does not pass."""
@@ -47,7 +51,7 @@ class Pace:
             )
 
 
-AS_PRINTED: Final = Pace(hurry_s=0.0, wary_turns=0)
+AS_PRINTED: Final = Pace(hurry_s=0.0, wary_turns=0, again_turns=0)
 """One gossip a minute, whatever happens."""
 
 
@@ -62,7 +66,8 @@ class Timed:
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        """Give every peer that is up a phase of its own."""
+        """Give every peer that is up a phase of its own, and somebody by whom it came."""
+        self._come_by(np.arange(self.swarm.topics.rows))
         phases = np.random.default_rng([self.swarm.seed, 12]).random(self.swarm.topics.rows) * self.pace.cycle_s
         self._come_up(np.flatnonzero(self.swarm.up), phases)
 
@@ -70,24 +75,25 @@ class Timed:
     def world(self) -> World:
         """What is so: who is up, how far it is."""
         peers = self.swarm.topics.rows
-        parts = self.swarm.settings.parts
+        parts, pace = self.swarm.settings.parts, self.pace
         return World(
             up=self.swarm.up,
             side=np.zeros(peers, np.int8),
             reachable=np.stack((self.swarm.up, np.zeros(peers, np.bool_))),
             turns=np.zeros(peers, np.int64),
             came=np.full(peers, -np.inf),
+            contacts=np.full(peers, -1, np.int64),
             gossiped=np.zeros(peers, np.int64),
             wary=np.zeros(peers, np.int64),
             latency=self.latency or no_latency(peers),
             periods=np.array([part.period for part in parts], np.int32),
             lengths=np.array([part.letter for part in parts], np.int64),
-            pace=np.array([self.pace.cycle_s, self.pace.hurry_s, self.pace.hurried_s, self.pace.wary_turns]),
+            pace=np.array([pace.cycle_s, pace.hurry_s, pace.hurried_s, pace.wary_turns, pace.again_turns]),
         )
 
     @cached_property
     def spreading(self) -> Spreading:
-        """The events; `fan_outs` may be changed at any time."""
+        """The events; `fan_outs` may be changed between any two runs, to 2 at least."""
         peers, topics, pairs = self.swarm.topics.rows, self.swarm.many_topics, len(self.swarm.topics.values)
         return Spreading(
             event=np.zeros(topics, np.int64),
@@ -133,6 +139,7 @@ class Timed:
     def join(self, peers: Iterable[int] | Int64) -> None:
         """Let peers come, or come back with all they knew, now: their first turn is at once."""
         here = np.fromiter(peers, np.int64)
+        self._come_by(here)
         self.swarm.join(here)
         self.world.came[here] = self.now
         self._reach()
@@ -146,6 +153,7 @@ class Timed:
 
     def publish(self) -> None:
         """Publish one event for every topic that somebody who is up follows, now. The one before is over."""
+        self._check_fan_outs()
         self._make_room(self.swarm.many_topics * int(self.spreading.fan_outs.max()))
         publish(
             self.swarm.nodes,
@@ -187,7 +195,13 @@ class Timed:
         swarm = self.swarm
         return float(missing(swarm.nodes, swarm.subscribers, self.world, self.spreading, WARM_UP_S, by_topic, missed))
 
+    def _check_fan_outs(self) -> None:
+        least = int(self.spreading.fan_outs.min(initial=LEAST_FAN_OUT))
+        if least < LEAST_FAN_OUT:
+            raise ConfigError(f"a fan-out of {least}: an event goes along its ring both ways, so give at least 2")
+
     def _go_on(self, until: float) -> None:
+        self._check_fan_outs()
         while not go_on(
             self.swarm.nodes,
             self.world,
@@ -205,6 +219,17 @@ class Timed:
     def _make_room(self, more: int) -> None:
         while not room_for(self._flying[0], more):
             self._flying[0] = with_more_room(self._flying[0])
+
+    @cached_property
+    def _contacts(self) -> np.random.Generator:
+        """Draws by whom peers come."""
+        return np.random.default_rng([self.swarm.seed, 15])
+
+    def _come_by(self, peers: Int64) -> None:
+        """Let each of these come by one of those that are up."""
+        present = np.flatnonzero(self.world.up)
+        if len(present):
+            self.world.contacts[peers] = self._contacts.choice(present, len(peers))
 
     def _come_up(self, peers: Int64, times: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
         self._make_room(len(peers))
