@@ -46,12 +46,12 @@ class Weather:
 
     @property
     def sharp(self) -> Flags:
-        """By cycle, whether more than a tenth of the peers have gone in it, or in one of the ten before."""
+        """By cycle, whether the network shrank by more than a tenth in it, or in one of the ten before."""
         return self.churn.sharp_drops(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
 
     @property
     def crowded(self) -> Flags:
-        """By cycle, whether so many have come."""
+        """By cycle, whether it grew so much."""
         return self.churn.flash_crowds(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
 
 
@@ -224,6 +224,6 @@ def _summary(report: Report, found: dict[str, dict[str, float]]) -> None:
             }
             for name, one in found.items()
         ],
-        "Drops and crowds: more than a tenth goes, or comes, within a minute; and the ten minutes after. Who came less "
+        "Drops and crowds: over a tenth fewer, or more, peers after a minute; and the ten minutes after. Who came less "
         "than ten seconds ago is left out, and does not publish.",
     )
