@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tidegate.bench.overlay import plot, run
-from tidegate.bench.overlay.churned import missed_share
+from tidegate.bench.overlay.churned import PolderCast, Scribe, Weather, missed_share
 from tidegate.bench.overlay.convergence import wrong_links
 from tidegate.bench.overlay.scene import classes
 from tidegate.bench.overlay.sizes import Sizes
@@ -18,8 +18,12 @@ from tidegate.bench.overlay.spread import ring_degrees
 from tidegate.bench.registry import run_bench
 from tidegate.bench.report import Report, Row
 from tidegate.errors import ConfigError
+from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import links_by_topic
+from tidegate.overlay.swarm.latency import no_latency
+from tidegate.overlay.swarm.sessions import Sessions
 from tidegate.overlay.swarm.swarm import Swarm
+from tidegate.overlay.swarm.timed import Pace
 from tidegate.workload.follows import friends
 
 TINY = Sizes(
@@ -149,6 +153,32 @@ def test_classes_of_sizes_double() -> None:
 
 def test_a_peer_that_missed_several_events_is_one_that_missed_some() -> None:
     assert missed_share(np.array([3, 0, 1, 0]), np.array([True, True, False, True])) == pytest.approx(1 / 3)
+
+
+def weather(who: list[int], begin: list[float], end: list[float], cycles: int = 3) -> Weather:
+    """Forty peers that stay, but for what is said of some."""
+    stay = np.setdiff1d(np.arange(40), who)
+    many = len(stay)
+    sessions = Sessions(
+        40,
+        np.concatenate((stay, np.array(who, np.int64))),
+        np.concatenate((np.zeros(many), np.array(begin, np.float64))),
+        np.concatenate((np.full(many, 600.0), np.array(end, np.float64))),
+    )
+    churn = Churn.of(sessions, cycles * 60.0)
+    return Weather(churn, cycles, friends(40, 6, 1).followed, no_latency(40), settling=6, seed=1)
+
+
+def test_both_systems_have_those_that_churn_has() -> None:
+    # Peer 3 goes late in the first minute, and is back in it; peer 4 is back in the second, and goes again.
+    told = weather([3, 3, 4, 4], [0.0, 50.0, 0.0, 65.0], [40.0, 600.0, 40.0, 110.0])
+    ours, scribe = PolderCast(told, Pace()), Scribe(told)
+    for number in range(told.cycles):
+        ours.cycle(number)
+        scribe.cycle(number)
+        present = told.churn.present((number + 1) * 60.0).tolist()
+        assert scribe.forest.up.tolist() == present
+        assert ours.timed.swarm.up.tolist() == present
 
 
 def test_files_that_are_none_are_refused_before_anything_runs(tmp_path: Path) -> None:

@@ -128,11 +128,12 @@ class Scribe:
         """Let peers come and go, and the others tend their trees once."""
         begin, end = number * CYCLE_S, (number + 1) * CYCLE_S
         times, who, comes = self.churn.between(begin, end)
-        early = times < begin + CYCLE_S / 2
-        # In the order of time, but that who comes comes before the heartbeats: it builds its trees at once.
-        self._change(times[early | comes], who[early | comes], comes[early | comes])
+        # In the order of time, but that who comes comes before the heartbeats: it builds its trees at once. So who is
+        # back within the minute has gone before them, too.
+        late = ~comes & (times >= begin + CYCLE_S / 2) & _last_of_its_own(who)
+        self._change(times[~late], who[~late], comes[~late])
         self.forest.run()
-        self._change(times[~early & ~comes], who[~early & ~comes], comes[~early & ~comes])
+        self._change(times[late], who[late], comes[late])
         settled = self.forest.up & (self.came <= end - WARM_UP_S)
         spread = carried(self.forest, publishers=settled, seed=number)
         return missed_share(spread.missed, settled & (spread.due > 0))
@@ -144,6 +145,12 @@ class Scribe:
                 self.came[peer] = time
             else:
                 self.forest.leave([peer])
+
+
+def _last_of_its_own(who: Int64) -> Flags:
+    """By change, whether it is the last one of its peer."""
+    last = dict(zip(who.tolist(), range(len(who)), strict=True))
+    return np.array([last[peer] == i for i, peer in enumerate(who.tolist())], np.bool_)
 
 
 def missed_share(missed: Int64, asked: Flags) -> float:
