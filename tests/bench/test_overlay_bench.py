@@ -15,7 +15,7 @@ from tidegate.bench.overlay import plot, run
 from tidegate.bench.overlay.churned import Missed, PolderCast, Scribe, Weather, by_weather, missed_share
 from tidegate.bench.overlay.comparison import Found, summarise
 from tidegate.bench.overlay.convergence import wrong_links
-from tidegate.bench.overlay.scene import classes, settled_forest
+from tidegate.bench.overlay.scene import classes, graphs_of, settled_forest
 from tidegate.bench.overlay.sizes import Sizes
 from tidegate.bench.overlay.spread import Events, by_hops_of, known_degrees, ring_degrees
 from tidegate.bench.overlay.upkeep import unwanted_copies
@@ -344,6 +344,14 @@ def test_whom_a_peer_of_scribe_knows_twice_is_one() -> None:
     for peer, degree in enumerate(known_degrees(forest).tolist()):
         known = {*forest.nodes.table[peer].ravel().tolist(), *forest.nodes.leaves[peer].tolist()} - {-1}
         assert degree == len(known)
+
+
+def test_of_a_real_graph_every_follow_between_those_that_are_taken_is_kept(tmp_path: Path) -> None:
+    one, other = np.divmod(np.arange(60 * 60), 60)
+    pq.write_table(pa.table({"src": one, "dst": other}), tmp_path / "all.parquet")
+    sizes = replace(TINY, peers=40, facebook_follows=4, twitter_follows=4)
+    real = graphs_of(sizes, 1, tmp_path / "all.parquet")[2]
+    assert (real.name, real.follows.users, real.follows.pairs) == ("all", 40, 40 * 39)
 
 
 def test_files_that_are_none_are_refused_before_anything_runs(tmp_path: Path) -> None:
