@@ -1,6 +1,8 @@
 """Benchmark `overlay` reports what it promises."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,16 +12,24 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tidegate.bench.overlay import plot, run
-from tidegate.bench.overlay.churned import missed_share
+from tidegate.bench.overlay.churned import Missed, PolderCast, Scribe, Weather, by_weather, missed_share
+from tidegate.bench.overlay.comparison import Found, summarise
 from tidegate.bench.overlay.convergence import wrong_links
-from tidegate.bench.overlay.scene import classes
+from tidegate.bench.overlay.scene import classes, graphs_of, settled_forest
 from tidegate.bench.overlay.sizes import Sizes
-from tidegate.bench.overlay.spread import ring_degrees
+from tidegate.bench.overlay.spread import Events, by_hops_of, known_degrees, ring_degrees
+from tidegate.bench.overlay.upkeep import unwanted_copies
 from tidegate.bench.registry import run_bench
 from tidegate.bench.report import Report, Row
+from tidegate.csr import Csr
 from tidegate.errors import ConfigError
+from tidegate.overlay.scribe.forest import Forest
+from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import links_by_topic
+from tidegate.overlay.swarm.latency import no_latency
+from tidegate.overlay.swarm.sessions import Sessions
 from tidegate.overlay.swarm.swarm import Swarm
+from tidegate.overlay.swarm.timed import Pace
 from tidegate.workload.follows import friends
 
 TINY = Sizes(
@@ -74,6 +84,7 @@ def test_every_figure_is_reported_and_drawn(report: Report, tmp_path: Path) -> N
         "Figure 3.7",
         "Figures 3.8a and 3.8b",
         "Figure 3.8c",
+        "Figure 3.8c, by size",
         "Figure 3.8d",
         "Figure 3.9",
         "Figure 3.10",
@@ -105,7 +116,7 @@ def test_complete_rings_reach_everybody_with_at_most_f_copies(report: Report) ->
 def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
     assert {row["times"] for row in rows_of(report, "Figure 3.11: who")} == {"as asked every half hour", "spread"}
     systems = [row["way"].rpartition(", ")[0] for row in rows_of(report, "Figure 3.11, in")]
-    assert systems == 2 * ["PolderCast", "PolderCast, no hurry", "Scribe"]
+    assert systems == 2 * ["PolderCast", "PolderCast, no hurry", "Scribe, at once", "Scribe"]
 
 
 def test_an_adaptive_fan_out_sends_no_more_than_the_highest_that_is_fixed(report: Report) -> None:
@@ -149,6 +160,198 @@ def test_classes_of_sizes_double() -> None:
 
 def test_a_peer_that_missed_several_events_is_one_that_missed_some() -> None:
     assert missed_share(np.array([3, 0, 1, 0]), np.array([True, True, False, True])) == pytest.approx(1 / 3)
+
+
+def weather(who: list[int], begin: list[float], end: list[float], cycles: int = 3) -> Weather:
+    """Forty peers that stay, but for what is said of some."""
+    stay = np.setdiff1d(np.arange(40), who)
+    many = len(stay)
+    sessions = Sessions(
+        40,
+        np.concatenate((stay, np.array(who, np.int64))),
+        np.concatenate((np.zeros(many), np.array(begin, np.float64))),
+        np.concatenate((np.full(many, 600.0), np.array(end, np.float64))),
+    )
+    churn = Churn.of(sessions, cycles * 60.0)
+    return Weather(churn, cycles, friends(40, 6, 1).followed, no_latency(40), settling=6, seed=1)
+
+
+def test_both_systems_have_those_that_churn_has() -> None:
+    # Peer 3 goes late in the first minute, and is back in it; peer 4 is back in the second, and goes again.
+    told = weather([3, 3, 4, 4], [0.0, 50.0, 0.0, 65.0], [40.0, 600.0, 40.0, 110.0])
+    ours, scribe = PolderCast(told, Pace()), Scribe(told, 0)
+    for number in range(told.cycles):
+        ours.cycle(number)
+        scribe.cycle(number)
+        present = told.churn.present((number + 1) * 60.0).tolist()
+        assert scribe.forest.up.tolist() == present
+        assert ours.timed.swarm.up.tolist() == present
+
+
+def test_weather_without_drops_says_nothing_of_drops_and_crowds_are_not_left_out() -> None:
+    late = [float(180 + i) for i in range(12)]
+    crowd = weather(list(range(12)), late, [600.0] * 12, cycles=16)
+    found = by_weather(crowd, np.array([0.0, 0.1, 0.2, 0.9] + 10 * [0.0] + [0.3, 0.0]))
+    assert found == {
+        "calm": 0.3,
+        "crowds": 0.9,
+        "drops": None,
+        "not sharp": 0.9,
+        "mean": pytest.approx(1.5 / 16),
+        "calm, mean": pytest.approx(0.6 / 5),
+    }
+    drop = weather(list(range(12)), [0.0] * 12, late, cycles=5)
+    assert by_weather(drop, np.array([0.0, 0.1, 0.2, 0.9, 0.4])) == {
+        "calm": 0.2,
+        "crowds": None,
+        "drops": 0.9,
+        "not sharp": 0.2,
+        "mean": pytest.approx(1.6 / 5),
+        "calm, mean": pytest.approx(0.1),
+    }
+
+
+def events(hops: tuple[int, int], copies: tuple[int, int]) -> Events:
+    """Of a topic with 5 peers and one with 50, all of which are reached."""
+    return Events(1, *(np.array(one) for one in ((5, 50), (5, 50), hops, copies, (1,), (1,))))
+
+
+NOBODY = Csr(np.zeros(1, np.int64), np.zeros(0, np.int32))
+
+
+def found() -> Found:
+    """What makes every statement hold."""
+    calm: Missed = {"not sharp": 0.01, "drops": 0.04, "mean": 0.001}
+    return Found(
+        swarm=Swarm(NOBODY),
+        forest=Forest(NOBODY),
+        ways={"both": {2: events((8, 200), (6, 90))}, "Cyclon": {2: events((8, 250), (5, 80))}},
+        scribe=events((20, 400), (5, 50)),
+        hits=[1.0, 1.0],
+        to_99=[20, 60],
+        slower={"ours": [3.0, 6.0]},
+        upkeep={"much": 0.95, "much, trees": 0.95, "relayed": 0.0},
+        churned={
+            "PolderCast, drawn": calm,
+            "PolderCast, no hurry, drawn": calm,
+            "Scribe, at once, drawn": {"mean": 0.01},
+            "Scribe, drawn": {"mean": 0.01},
+        },
+        node_cycles_per_s=1e5,
+        memory_gb=4.0,
+    )
+
+
+def verdicts(one: Found) -> dict[str, str]:
+    report = Report("overlay", "small", {})
+    summarise(report, one)
+    return {row["statement"]: row["holds"] for row in report.sections[0].rows}
+
+
+def churned(system: str, **missed: float | None) -> dict[str, Any]:
+    of_all = found().churned
+    return {"churned": {**of_all, f"{system}, drawn": {**of_all[f"{system}, drawn"], **missed}}}
+
+
+BAD: list[tuple[str, dict[str, Any]]] = [
+    ("99 % of rings", {"to_99": [20, 61]}),
+    ("99 % of rings", {"to_99": [20, None]}),
+    ("without Vicinity", {"slower": {"ours": [1.4, 4.0]}}),
+    ("without Vicinity", {"slower": {"ours": [7.0, None]}}),
+    ("hit ratio", {"hits": [1.0, 0.999]}),
+    ("hops grow", {"ways": {"both": {2: events((4, 400), (6, 90))}}, "scribe": events((20, 900), (5, 50))}),
+    ("Scribe's hops", {"ways": {**found().ways, "Cyclon": {2: events((8, 450), (5, 80))}}}),
+    ("duplication", {"ways": {"both": {2: events((8, 200), (10, 100))}}}),
+    ("PolderCast: copies", {"upkeep": {**found().upkeep, "relayed": 1.0}}),
+    ("Scribe: over 80 %", {"upkeep": {**found().upkeep, "much": 0.9}}),
+    ("the same", {"upkeep": {**found().upkeep, "much, trees": 0.9}}),
+    ("10,000 peers' 100 cycles", {"node_cycles_per_s": 8_000.0}),
+    ("at most 4 GB", {"memory_gb": 4.1}),
+    *(
+        (f"{what}, who is gone being noticed {pair}", churned(system, **missed))
+        for pair, ours, scribe in (
+            ("at once", "PolderCast", "Scribe, at once"),
+            ("once a minute", "PolderCast, no hurry", "Scribe"),
+        )
+        for what, system, missed in (
+            ("miss ratio at most 0.01 but for sharp drops", ours, {"not sharp": 0.011}),
+            ("at most 0.04 in sharp drops", ours, {"drops": 0.041}),
+            ("Scribe misses 8 times as much or more (thesis: about ten)", scribe, {"mean": 0.007}),
+        )
+    ),
+]
+
+
+def test_all_that_has_to_hold_may_hold() -> None:
+    assert set(verdicts(found()).values()) == {"yes"}
+
+
+@pytest.mark.parametrize(("what", "instead"), BAD)
+def test_every_statement_can_say_no(what: str, instead: dict[str, Any]) -> None:
+    said = verdicts(replace(found(), **instead))
+    assert [one for one in said if one.startswith(what)] == [one for one in said if said[one] == "no"] != []
+
+
+def test_no_statement_is_without_a_case_in_which_it_says_no() -> None:
+    assert all(any(one.startswith(what) for what, _ in BAD) for one in verdicts(found()))
+
+
+def test_where_nothing_was_seen_no_statement_says_yes() -> None:
+    drops = "at most 0.04 in sharp drops, who is gone being noticed at once"
+    assert verdicts(replace(found(), **churned("PolderCast", drops=None)))[drops] == "none seen"
+    slower = replace(found(), slower={"ours": [4.0, None]})
+    assert verdicts(slower)["without Vicinity 3 to 6 times as many, ours"] == "none seen"
+    small = Events(1, *(np.array(one) for one in ((5,), (5,), (8,), (6,), (1,), (1,))))
+    ways = replace(found(), ways={"both": {2: small}})
+    assert verdicts(ways)["hops grow no faster than the logarithm of a topic's peers"] == "none seen"
+    nobody = {name: {**one, "mean": 0.0} for name, one in found().churned.items()}
+    times = [one for one in verdicts(found()) if one.startswith("Scribe misses")]
+    assert [verdicts(replace(found(), churned=nobody))[one] for one in times] == 2 * ["none seen"]
+    assert verdicts(replace(found(), **churned("PolderCast", mean=0.0)))[times[0]] == "yes"
+
+
+def test_the_summary_leaves_no_crowd_and_no_graph_out() -> None:
+    report = Report("overlay", "small", {})
+    summarise(report, replace(found(), hits=[1.0, 0.9], **churned("PolderCast", **{"calm": 0.0, "not sharp": 0.9})))
+    assert report.summary["miss_ratio_churn"] == 0.9
+    assert report.summary["hit_ratio_static"] == 0.9
+    assert report.summary["hops_ratio_scribe"] == pytest.approx(420 / 258)
+
+
+def test_of_topics_those_that_take_at_least_so_many_hops() -> None:
+    rows = by_hops_of("Scribe", events((4, 98), (5, 50)))
+    assert [(row["hops"], row["topics, share"]) for row in rows] == [(1, 1.0), (2, 0.5)]
+
+
+def test_a_copy_for_one_that_does_not_follow_is_unwanted() -> None:
+    swarm = Swarm(friends(80, 6, 4).followed, seed=4)
+    swarm.warm()
+    swarm.run(10)
+    unwanted, copies = unwanted_copies(swarm, 4)
+    assert unwanted.sum() == 0
+    assert copies.sum() > 2 * len(swarm.topics.values)
+    # A stranger in the place of a ring neighbour.
+    peer = 0
+    topic, pair = int(swarm.topics.row(peer)[0]), int(swarm.topics.offsets[peer])
+    stranger = next(one for one in range(1, 80) if topic not in swarm.topics.row(one))
+    swarm.nodes.rings[pair, 0] = swarm.nodes.rings[pair, 0] & ~0xFFFFFFFF | stranger
+    unwanted, _ = unwanted_copies(swarm, 4)
+    assert np.flatnonzero(unwanted).tolist() == [stranger]
+
+
+def test_whom_a_peer_of_scribe_knows_twice_is_one() -> None:
+    forest = settled_forest(friends(80, 6, 4).followed, 4)
+    for peer, degree in enumerate(known_degrees(forest).tolist()):
+        known = {*forest.nodes.table[peer].ravel().tolist(), *forest.nodes.leaves[peer].tolist()} - {-1}
+        assert degree == len(known)
+
+
+def test_of_a_real_graph_every_follow_between_those_that_are_taken_is_kept(tmp_path: Path) -> None:
+    one, other = np.divmod(np.arange(60 * 60), 60)
+    pq.write_table(pa.table({"src": one, "dst": other}), tmp_path / "all.parquet")
+    sizes = replace(TINY, peers=40, facebook_follows=4, twitter_follows=4)
+    real = graphs_of(sizes, 1, tmp_path / "all.parquet")[2]
+    assert (real.name, real.follows.users, real.follows.pairs) == ("all", 40, 40 * 39)
 
 
 def test_files_that_are_none_are_refused_before_anything_runs(tmp_path: Path) -> None:

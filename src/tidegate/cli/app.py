@@ -112,7 +112,7 @@ def bench(
     ] = None,
     graph: Annotated[
         Path | None,
-        typer.Option(help="A real follow graph (rank, overlay; Parquet: src follows dst), thinned and run besides."),
+        typer.Option(help="A real follow graph (rank, overlay; Parquet: src follows dst), of which a part is run."),
     ] = None,
     churn: Annotated[
         Path | None, typer.Option(help="A trace of sessions (overlay; Parquet: node, start_s, end_s), tiled.")

@@ -96,14 +96,12 @@ def thinned(path: Path, users: int, mean: int, seed: int, *, mutual: bool = Fals
     follows, either way, from a random one.
     """
     _check(users, mean, 1)
-    (source, target), _ = _GRAPH.read(path)
-    names, numbers = np.unique(np.concatenate((source, target)), return_inverse=True)
-    if len(names) < users:
-        raise ConfigError(f"{path} has {len(names):,} users: {users:,} are needed")
-    source, target = np.split(numbers.astype(np.int64), 2)
-    near = Follows.of(len(names), np.concatenate((source, target)), np.concatenate((target, source)))
+    names, source, target = _stored(path)
+    if names < users:
+        raise ConfigError(f"{path} has {names:,} users: {users:,} are needed")
+    near = Follows.of(names, np.concatenate((source, target)), np.concatenate((target, source)))
     generator = np.random.default_rng([seed, 2])
-    place = np.full(len(names), -1, np.int64)
+    place = np.full(names, -1, np.int64)
     place[_walked(near.followed, users, generator)] = np.arange(users)
     inside = (place[source] >= 0) & (place[target] >= 0) & (source != target)
     one, other = place[source[inside]], place[target[inside]]
@@ -114,6 +112,11 @@ def thinned(path: Path, users: int, mean: int, seed: int, *, mutual: bool = Fals
     if mutual:
         one, other = np.concatenate((one, other)), np.concatenate((other, one))
     return Follows.of(users, one, other)
+
+
+def stored_follows(path: Path) -> Follows:
+    """Read a real graph, all of it: in Parquet, `src` follows `dst`."""
+    return Follows.of(*_stored(path))
 
 
 def check_graph(path: Path) -> None:
@@ -144,6 +147,14 @@ def _distinct(users: int, n: int, one: Floats, other: Floats, seed: int, *, mutu
         if len(found) >= n:
             return found[:n]
         first, second = (sample(law, n, state).astype(np.int64) for law in (one, other))
+
+
+def _stored(path: Path) -> tuple[int, Int64, Int64]:
+    """Return how many users a file has, and who follows whom, by numbers in the order of their names."""
+    (source, target), _ = _GRAPH.read(path)
+    names, numbers = np.unique(np.concatenate((source, target)), return_inverse=True)
+    source, target = np.split(numbers.astype(np.int64), 2)
+    return len(names), source, target
 
 
 def _walked(followed: Csr, users: int, generator: np.random.Generator) -> list[int]:

@@ -93,7 +93,15 @@ def test_a_flash_crowd_was_not_there_before_and_stays() -> None:
 def test_only_cycles_in_which_many_go_and_those_after_are_sharp_drops() -> None:
     churn = Churn.of(always(100, 3600.0).leaving(600.0, 0.2, seed=1).leaving(2400.0, 0.05, seed=2))
     sharp = churn.sharp_drops(60.0, 3600.0, after=3)
-    assert np.flatnonzero(sharp).tolist() == [10, 11, 12]
+    assert np.flatnonzero(sharp).tolist() == [10, 11, 12, 13]
+
+
+def test_where_more_come_than_go_is_a_flash_crowd_and_no_sharp_drop() -> None:
+    churn = Churn.of(always(100, 3600.0).crowding(600.0, 0.6, seed=1, within_s=10.0).leaving(620.0, 0.2, seed=1))
+    _, _, comes = churn.between(600.0, 660.0)
+    assert (~comes).sum() > 0.1 * 40
+    assert not churn.sharp_drops(60.0, 3600.0).any()
+    assert np.flatnonzero(churn.flash_crowds(60.0, 3600.0, after=2)).tolist() == [10, 11, 12]
 
 
 def test_drawn_sessions_have_long_tails_and_a_rhythm_of_days() -> None:

@@ -4,6 +4,7 @@ How soon rings are complete, how far and how often events go, what keeping the o
 while peers come and go; and what a fan-out that adapts saves.
 """
 
+import resource
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -17,11 +18,12 @@ from tidegate.bench.overlay.convergence import report_by_size, report_convergenc
 from tidegate.bench.overlay.plots import plot
 from tidegate.bench.overlay.scene import graphs_of, settled_forest
 from tidegate.bench.overlay.sizes import SIZES, Sizes
-from tidegate.bench.overlay.spread import report_events, report_neighbours
+from tidegate.bench.overlay.spread import events_of, report_events, report_neighbours
 from tidegate.bench.overlay.upkeep import report_relays, report_upkeep
 from tidegate.bench.parts import run_parts
 from tidegate.bench.report import Report, Scale
 from tidegate.errors import ConfigError
+from tidegate.overlay.poldercast.ringcast import BY_BOTH
 
 __all__ = ["plot", "run"]
 _PARTS = 6
@@ -59,13 +61,14 @@ def _parts(
     graphs = graphs_of(sizes, seed, graph)
     report_degrees(report, graphs)
     yield "rings become complete"
-    swarms = report_convergence(report, graphs, sizes, seed)
+    swarms, slower = report_convergence(report, graphs, sizes, seed)
     report_by_size(report, graphs, swarms)
     yield "events"
     forest = settled_forest(graphs[0].topics, seed)
     swarm = swarms[0].swarm
     report_neighbours(report, graphs, swarms, forest)
-    events, scribe = report_events(report, swarm, forest, sizes)
+    ways, scribe = report_events(report, swarm, forest, sizes)
+    hits = [events_of(one.swarm, 2, BY_BOTH, sizes.rounds).hit_ratio for one in swarms]
     yield "upkeep"
     upkeep = report_upkeep(report, swarm, forest, sizes)
     report_relays(report, sizes, seed)
@@ -76,12 +79,15 @@ def _parts(
     found = Found(
         swarm,
         forest,
-        events,
+        ways,
         scribe,
+        hits,
         [one.to_99 for one in swarms[:2]],
+        slower,
         upkeep,
         churned,
         min(one.node_cycles_per_s for one in swarms),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
     )
     report_table(report, found)
     summarise(report, found)

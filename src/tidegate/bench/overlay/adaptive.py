@@ -69,7 +69,8 @@ def report_adaptive(report: Report, sizes: Sizes, seed: int, churn: Path | None,
     report.section(
         "Adaptive fan-out: events under way while peers come and go",
         rows,
-        f"{weather.cycles} minutes; of the peers, those that missed an event. The target is of the mean.",
+        f"{weather.cycles} minutes; of the peers, those that missed an event. The target is of the mean. "
+        "The rule that adapts is told the share that missed an event, which peers can but estimate.",
     )
 
 

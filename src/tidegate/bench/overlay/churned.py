@@ -3,6 +3,9 @@
 At the end of every cycle the overlay stands still, and one event is published for every topic, as in the thesis. A
 trace tells half hours at which everybody was asked, and not when each one came or went: both are run, as it tells it
 and spread over the time it cannot know.
+
+Each system is run at two paces, and compared with the other at the like: those that notice at once who is gone, and
+those that look once a minute, as in the thesis.
 """
 
 from collections.abc import Callable
@@ -17,6 +20,7 @@ from tidegate.bench.report import Report, Row
 from tidegate.csr import Csr, Int64
 from tidegate.overlay.scribe.dissemination import disseminated as carried
 from tidegate.overlay.scribe.forest import Forest
+from tidegate.overlay.scribe.settings import Settings
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.dissemination import disseminated
 from tidegate.overlay.swarm.latency import Latency, drawn_latency, read_latency
@@ -29,6 +33,16 @@ from tidegate.workload.terms import Floats
 CYCLE_S: Final = 60.0
 _SHARP: Final = 0.1
 _AFTER: Final = 10
+_LATE_S: Final = 45.0
+"""Of a minute: after the heartbeats of Scribe's trial."""
+PAIRS: Final = {"at once": ("PolderCast", "Scribe, at once"), "once a minute": ("PolderCast, no hurry", "Scribe")}
+"""How soon peers notice who is gone, and the systems that are alike in this.
+
+At once: peers of PolderCast look every second after a silence, those of Scribe give a parent up that a heartbeat does
+not find. Once a minute: one gossip, or one heartbeat, and a parent is given up at the second.
+"""
+Missed = dict[str, float | None]
+"""Of a system, the most that was missed by weather, or nothing where there was no such weather; and the mean."""
 _SHOWN: Final = 10
 """Cycles that a row of the figure is about."""
 
@@ -46,12 +60,12 @@ class Weather:
 
     @property
     def sharp(self) -> Flags:
-        """By cycle, whether more than a tenth of the peers have gone in it, or in one of the ten before."""
+        """By cycle, whether the network shrank by more than a tenth in it, or in one of the ten before."""
         return self.churn.sharp_drops(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
 
     @property
     def crowded(self) -> Flags:
-        """By cycle, whether so many have come."""
+        """By cycle, whether it grew so much."""
         return self.churn.flash_crowds(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
 
 
@@ -86,8 +100,11 @@ def weather_of(
 
 
 def _stormy(sessions: Sessions, seconds: float, seed: int) -> Sessions:
-    """Let a fifth of all come at once when a third of the time is over, and a fifth of those there go after two."""
-    return sessions.crowding(seconds / 3, 0.2, seed).leaving(2 * seconds / 3, 0.2, seed)
+    """Let a fifth of all come at once when a third of the time is over, and twice a fifth of those there go: when a
+    minute begins, and late in another, so that no system has a whole minute for each."""
+    early, late = (CYCLE_S * (share * seconds // CYCLE_S) for share in (2 / 3, 5 / 6))
+    crowded = sessions.crowding(seconds / 3, 0.2, seed)
+    return crowded.leaving(early, 0.2, seed).leaving(late + _LATE_S, 0.2, seed + 1)
 
 
 class PolderCast:
@@ -115,9 +132,9 @@ class PolderCast:
 class Scribe:
     """In cycles; who goes in the first half of a minute goes before the heartbeats of that minute, others after."""
 
-    def __init__(self, weather: Weather) -> None:
+    def __init__(self, weather: Weather, patience: int) -> None:
         """Let those that are there at the beginning build their trees."""
-        self.forest = Forest(weather.topics, seed=weather.seed)
+        self.forest = Forest(weather.topics, Settings(patience=patience), weather.seed)
         self.forest.leave(np.flatnonzero(~weather.churn.first))
         self.forest.warm()
         self.forest.run(weather.settling)
@@ -128,11 +145,12 @@ class Scribe:
         """Let peers come and go, and the others tend their trees once."""
         begin, end = number * CYCLE_S, (number + 1) * CYCLE_S
         times, who, comes = self.churn.between(begin, end)
-        early = times < begin + CYCLE_S / 2
-        # In the order of time, but that who comes comes before the heartbeats: it builds its trees at once.
-        self._change(times[early | comes], who[early | comes], comes[early | comes])
+        # In the order of time, but that who comes comes before the heartbeats: it builds its trees at once. So who is
+        # back within the minute has gone before them, too.
+        late = ~comes & (times >= begin + CYCLE_S / 2) & _last_of_its_own(who)
+        self._change(times[~late], who[~late], comes[~late])
         self.forest.run()
-        self._change(times[~early & ~comes], who[~early & ~comes], comes[~early & ~comes])
+        self._change(times[late], who[late], comes[late])
         settled = self.forest.up & (self.came <= end - WARM_UP_S)
         spread = carried(self.forest, publishers=settled, seed=number)
         return missed_share(spread.missed, settled & (spread.due > 0))
@@ -146,6 +164,12 @@ class Scribe:
                 self.forest.leave([peer])
 
 
+def _last_of_its_own(who: Int64) -> Flags:
+    """By change, whether it is the last one of its peer."""
+    last = dict(zip(who.tolist(), range(len(who)), strict=True))
+    return np.array([last[peer] == i for i, peer in enumerate(who.tolist())], np.bool_)
+
+
 def missed_share(missed: Int64, asked: Flags) -> float:
     """Of those that were asked for, who missed at least one event."""
     return float(np.count_nonzero(missed[asked]) / max(int(np.count_nonzero(asked)), 1))
@@ -153,9 +177,9 @@ def missed_share(missed: Int64, asked: Flags) -> float:
 
 def report_churn(
     report: Report, sizes: Sizes, seed: int, churn: Path | None, latency: Path | None
-) -> dict[str, dict[str, float]]:
+) -> dict[str, Missed]:
     """Run all systems through the same churn; return by system what was missed in which weather."""
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, Missed] = {}
     rows: list[Row] = []
     kinds = {"as asked every half hour": False, "spread": True} if churn else {"drawn": True}
     for kind, spread in kinds.items():
@@ -163,13 +187,14 @@ def report_churn(
         trials: dict[str, Callable[[], Trial]] = {
             "PolderCast": lambda weather=weather: PolderCast(weather, Pace()),  # type: ignore[misc]
             "PolderCast, no hurry": lambda weather=weather: PolderCast(weather, AS_PRINTED),  # type: ignore[misc]
-            "Scribe": lambda weather=weather: Scribe(weather),  # type: ignore[misc]
+            "Scribe, at once": lambda weather=weather: Scribe(weather, 0),  # type: ignore[misc]
+            "Scribe": lambda weather=weather: Scribe(weather, 1),  # type: ignore[misc]
         }
         course: dict[str, Floats] = {}
         for name, start in trials.items():
             trial = start()
             course[name] = np.array([trial.cycle(number) for number in range(weather.cycles)])
-            found[f"{name}, {kind}"] = _by_weather(weather, course[name])
+            found[f"{name}, {kind}"] = by_weather(weather, course[name])
         rows += _rows(kind, weather, course)
     report.section(
         "Figure 3.11: who missed an event, minute by minute",
@@ -180,15 +205,13 @@ def report_churn(
     return found
 
 
-def _by_weather(weather: Weather, missed: Floats) -> dict[str, float]:
+def by_weather(weather: Weather, missed: Floats) -> Missed:
+    """Return the most that was missed in calm, crowds, sharp drops and all but these; and means."""
     sharp, crowded = weather.sharp, weather.crowded & ~weather.sharp
     calm = ~sharp & ~crowded
-    most = {name: float(missed[where].max(initial=0.0)) for name, where in _places(calm, crowded, sharp)}
-    return {**most, "mean": float(missed.mean()), "calm, mean": float(missed[calm].mean()) if calm.any() else 0.0}
-
-
-def _places(calm: Flags, crowded: Flags, sharp: Flags) -> tuple[tuple[str, Flags], ...]:
-    return ("calm", calm), ("crowds", crowded), ("drops", sharp)
+    places = {"calm": calm, "crowds": crowded, "drops": sharp, "not sharp": ~sharp}
+    most = {name: float(missed[where].max()) if where.any() else None for name, where in places.items()}
+    return {**most, "mean": float(missed.mean()), "calm, mean": float(missed[calm].mean()) if calm.any() else None}
 
 
 def _rows(kind: str, weather: Weather, course: dict[str, Floats]) -> list[Row]:
@@ -210,7 +233,7 @@ def _rows(kind: str, weather: Weather, course: dict[str, Floats]) -> list[Row]:
     return rows
 
 
-def _summary(report: Report, found: dict[str, dict[str, float]]) -> None:
+def _summary(report: Report, found: dict[str, Missed]) -> None:
     report.section(
         "Figure 3.11, in which weather",
         [
@@ -224,6 +247,9 @@ def _summary(report: Report, found: dict[str, dict[str, float]]) -> None:
             }
             for name, one in found.items()
         ],
-        "Drops and crowds: more than a tenth goes, or comes, within a minute; and the ten minutes after. Who came less "
-        "than ten seconds ago is left out, and does not publish.",
+        "Drops and crowds: over a tenth fewer, or more, peers after a minute; and the ten minutes after. Who came less "
+        "than ten seconds ago is left out, and does not publish. At once: parents are given up that a heartbeat does "
+        "not find, as PolderCast's peers look again at once after a silence; else at the second heartbeat, a minute "
+        "later, as without hurry. Who sends an event along a ring or a route finds out who is gone, and takes the "
+        "next one.",
     )

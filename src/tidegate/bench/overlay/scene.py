@@ -12,7 +12,8 @@ from tidegate.overlay.scribe.dissemination import disseminated as carried
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.swarm.completeness import completeness
 from tidegate.overlay.swarm.swarm import Swarm
-from tidegate.workload.follows import Follows, fans, friends, thinned
+from tidegate.workload.breadth_first import breadth_first
+from tidegate.workload.follows import Follows, fans, friends, stored_follows
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,14 @@ class Graph:
 
 
 def graphs_of(sizes: Sizes, seed: int, path: Path | None) -> list[Graph]:
-    """Return the generated graphs, Facebook-like first, and the real one if there is a file of it."""
+    """Return the generated graphs, Facebook-like first, and if there is a file, a part of the real one with all
+    follows inside it (section 3.5.1)."""
     graphs = [
         Graph("Facebook-like", friends(sizes.peers, sizes.facebook_follows, seed)),
         Graph("Twitter-like", fans(sizes.peers, sizes.twitter_follows, seed)),
     ]
     if path is not None:
-        graphs.append(Graph(path.stem, thinned(path, sizes.peers, sizes.twitter_follows, seed)))
+        graphs.append(Graph(path.stem, breadth_first(stored_follows(path), sizes.peers, seed)))
     return graphs
 
 

@@ -1,7 +1,6 @@
 """Who comes and goes, in the order of time: what sessions come to for a simulator."""
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -64,21 +63,20 @@ class Churn:
         return replace(self, times=self.times + by_s)
 
     def sharp_drops(self, cycle_s: float, end_s: float, share: float = 0.1, after: int = 10) -> Flags:
-        """Return by cycle whether so large a share of those that were there has gone in it or shortly before."""
-        return self._sudden(False, cycle_s, end_s, share, after)
+        """Return by cycle whether there are fewer peers at its end than at its beginning, by more than such a share, or
+        were in one of so many before. Who comes makes up for who goes: it is the network that shrinks."""
+        return self._sudden(-1, cycle_s, end_s, share, after)
 
     def flash_crowds(self, cycle_s: float, end_s: float, share: float = 0.1, after: int = 10) -> Flags:
-        """Return by cycle whether so many, as a share of those that were there, have come in it or shortly before."""
-        return self._sudden(True, cycle_s, end_s, share, after)
+        """Return by cycle whether there are more peers at its end than at its beginning, by more than such a share, or
+        were in one of so many before."""
+        return self._sudden(1, cycle_s, end_s, share, after)
 
-    def _sudden(self, coming: bool, cycle_s: float, end_s: float, share: float, after: int) -> Flags:
-        edges = np.arange(0.0, end_s + cycle_s / 2, cycle_s)
-        sudden = np.zeros(len(edges) - 1, np.bool_)
-        sizes = self.sizes(edges)
-        for cycle, (begin, end) in enumerate(pairwise(edges)):
-            _, _, comes = self.between(begin, end)
-            if np.count_nonzero(comes == coming) > share * max(sizes[cycle], 1):
-                sudden[cycle : cycle + after] = True
+    def _sudden(self, sign: int, cycle_s: float, end_s: float, share: float, after: int) -> Flags:
+        sizes = self.sizes(np.arange(0.0, end_s + cycle_s / 2, cycle_s))
+        sudden = np.zeros(len(sizes) - 1, np.bool_)
+        for cycle in np.flatnonzero(sign * np.diff(sizes) > share * sizes[:-1]):
+            sudden[cycle : cycle + after + 1] = True
         return sudden
 
 

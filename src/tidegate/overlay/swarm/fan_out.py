@@ -2,8 +2,9 @@
 
 The thesis has one fan-out for all. But what is missed is missed where rings are broken, and while they are: peers that
 have just found others silent, or have just come, pass an event on to more; the others along their rings alone. How many
-more follows from what was missed: peers find that out from each other, by the numbers of the last events of their
-topics. A target that copies cannot hold, because somebody is known to nobody, costs those that are restless alone.
+more follows from what was missed: peers might find that out from each other, by the numbers of the last events of their
+topics; no protocol for that is here, and a simulation tells it. A target that copies cannot hold, because somebody is
+known to nobody, costs those that are restless alone.
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,8 @@ class AdaptiveFanOut:
     def learn(self, missed: float) -> None:
         """Take in what share of peers have missed an event: more than the target raises the fan-out, less lowers it.
 
-        By so much that it stays if the mean is the target; one bad round does not raise it by more than two.
+        Simulations tell the true share at once, as an oracle would: peers can but estimate it, and later. By so much
+        that it stays if the mean is the target; one bad round does not raise it by more than two.
         """
         change = min(_GAIN * (missed / self.target - 1), _MOST_AT_ONCE)
         self.extra = min(max(self.extra + change, 0.0), float(self.most - LEAST_FAN_OUT))
