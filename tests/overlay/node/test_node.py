@@ -18,7 +18,8 @@ from tidegate.errors import ConfigError
 from tidegate.overlay.node import carrier, interests, spreading
 from tidegate.overlay.node import node as nodes_module
 from tidegate.overlay.node.allowance import Allowance
-from tidegate.overlay.node.carrier import DATAGRAM
+from tidegate.overlay.node.carrier import DATAGRAM, Carrier
+from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.messages import LARGEST, LARGEST_EVENT, Event, Kind, Letter, Taken
 from tidegate.overlay.node.node import Node
@@ -440,6 +441,35 @@ def test_a_peer_that_leaves_ends_connections_without_a_word() -> None:
 
     asyncio.run(run())
     assert said == []
+
+
+def test_a_peer_that_leaves_neither_hears_nor_answers_what_still_comes_by_connections() -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}) as (node,):
+            there = node.address
+            heard: list[bytes] = []
+
+            def answer(message: bytes) -> None:
+                heard.append(message)
+                ending.send(message, there)
+
+            ending = Carrier(answer, Counters())
+            place = await ending.open(Address("127.0.0.1", 0))
+            _, writer = await asyncio.open_connection(*place)
+            message = b"L" * 2 * DATAGRAM
+            writer.write(len(message).to_bytes(4) + message)
+            await until(lambda: len(heard) == 1, "it answers")
+            assert ending._channels
+            closing = asyncio.create_task(ending.close())
+            await asyncio.sleep(0)
+            writer.write(len(message).to_bytes(4) + message)
+            await closing
+            assert len(heard) == 1
+            assert not ending.send(message, there)
+            assert not ending._going
+            writer.close()
+
+    asyncio.run(run())
 
 
 def test_a_leave_that_is_cancelled_leaves_nothing_open() -> None:

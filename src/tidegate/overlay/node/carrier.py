@@ -98,19 +98,23 @@ class Carrier:
         if self._socket is None or self._server is None:
             return
         asyncio.get_running_loop().remove_reader(self._socket)
+        # From here on nothing is taken on: what is heard would be answered, and the end put off.
+        opened, self._socket = self._socket, None
         self._server.close()
+        coming = list(self._coming)
+        for task in coming:
+            task.cancel()
         for channel in self._channels.values():
             channel.queue.put_nowait(None)
         try:
             if self._going:
                 await asyncio.wait(self._going, timeout=_CONNECTION_S)
         finally:
-            self._socket.close()
-            self._socket = None
-            tasks = *self._going, *self._coming
-            for task in tasks:
+            opened.close()
+            going = list(self._going)
+            for task in going:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*coming, *going, return_exceptions=True)
 
     def _drain(self) -> None:
         """Take what has come, up to so much that other things have their turn."""
