@@ -134,6 +134,26 @@ def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:
     assert shares[0] > 0.5
 
 
+def test_upkeep_that_is_about_no_topic_counts_alike_for_both(report: Report) -> None:
+    rows = rows_of(report, "Figure 3.10:")
+    # Cyclon's letters are some of everybody's, and never most; PolderCast sends no event to one that does not follow.
+    assert rows[0]["PolderCast"] > 0.9
+    assert rows[0]["PolderCast, without Cyclon"] == 0.0
+    for row in rows:
+        assert row["Scribe, trees alone"] <= row["Scribe"]
+        assert row["PolderCast"] <= row["Scribe"]
+
+
+def test_a_run_says_of_all_that_has_to_hold_whether_it_does(report: Report) -> None:
+    rows = rows_of(report, "What has to hold")
+    printed = "without Vicinity 3 to 6 times as many, as printed"
+    assert {row["statement"] for row in rows} == {printed, *verdicts(found())}
+    told = {row["statement"]: row["holds"] for row in rows}
+    assert told["hit ratio 1 without churn, on all graphs"] == "yes"
+    # Of 80 peers too few follow enough.
+    assert told["the same without what keeps Pastry"] == "no"
+
+
 def test_wrong_links_are_those_that_completeness_counts() -> None:
     swarm = Swarm(friends(80, 6, 4).followed, seed=4)
     swarm.warm()

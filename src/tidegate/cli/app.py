@@ -112,7 +112,9 @@ def bench(
     ] = None,
     graph: Annotated[
         Path | None,
-        typer.Option(help="A real follow graph (rank, overlay; Parquet: src follows dst), of which a part is run."),
+        typer.Option(
+            help="A real follow graph (rank, overlay; Parquet: src follows dst), a part of which is run besides."
+        ),
     ] = None,
     churn: Annotated[
         Path | None, typer.Option(help="A trace of sessions (overlay; Parquet: node, start_s, end_s), tiled.")
