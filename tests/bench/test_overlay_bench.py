@@ -150,7 +150,7 @@ def test_a_run_says_of_all_that_has_to_hold_whether_it_does(report: Report) -> N
     assert {row["statement"] for row in rows} == {printed, *verdicts(found())}
     told = {row["statement"]: row["holds"] for row in rows}
     assert told["hit ratio 1 without churn, on all graphs"] == "yes"
-    # Of 80 peers too few follow enough.
+    # Among so few peers trees have few relays.
     assert told["the same without what keeps Pastry"] == "no"
 
 
