@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -617,9 +618,22 @@ def test_a_name_with_addresses_of_both_kinds_is_taken_as_the_peer_listens(monkey
     asyncio.run(run())
 
 
-def test_of_peers_to_join_by_one_that_is_there_is_enough(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> Address:
+    """A host that nobody has heard of; nobody is asked for it."""
+    look_up, gone = socket.getaddrinfo, Address("nowhere.invalid", 1)
+
+    def without(host: str, *more: Any, **named: Any) -> Any:
+        if host == gone.host:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return look_up(host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", without)
+    return gone
+
+
+def test_of_peers_to_join_by_one_that_is_there_is_enough(caplog: pytest.LogCaptureFixture, nowhere: Address) -> None:
     async def run() -> None:
-        nowhere = Address("nowhere.invalid", 1)
         async with Node(settings()) as first, Node(settings(nowhere, first.address)) as node:
             await until(lambda: len(first._directory) == len(node._directory) == 1, "they meet")
         assert "a peer to join by is left out: nowhere.invalid:1: there is no such host" in caplog.text
@@ -627,12 +641,12 @@ def test_of_peers_to_join_by_one_that_is_there_is_enough(caplog: pytest.LogCaptu
     asyncio.run(run())
 
 
-def test_a_place_that_is_taken_and_a_host_that_is_not_there_are_named() -> None:
+def test_a_place_that_is_taken_and_a_host_that_is_not_there_are_named(nowhere: Address) -> None:
     async def run() -> None:
         async with Node() as node:
             with pytest.raises(ConfigError, match="no peer can listen here"):
                 await Node(NodeSettings(listen=node.address)).__aenter__()
         with pytest.raises(ConfigError, match="there is no such host"):
-            await Node(NodeSettings(join=(Address("nowhere.invalid", 1),), key=KEY)).__aenter__()
+            await Node(NodeSettings(join=(nowhere,), key=KEY)).__aenter__()
 
     asyncio.run(run())
