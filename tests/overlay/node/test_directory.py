@@ -7,24 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.deliver.ends import Address
+from tests.overlay.node.profiles import HERE, SMALL, Clock, profile
 from tidegate.overlay.node import directory as directories
 from tidegate.overlay.node.directory import ME, Directory
 from tidegate.overlay.node.gossiping import Gossiping
 from tidegate.overlay.node.messages import Letter
-from tidegate.overlay.node.profile import Profile, gaps_of, steps_of
+from tidegate.overlay.node.profile import gaps_of
 from tidegate.overlay.poldercast.entries import entry_of
-from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY, Gossip, Settings
+from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY
 from tidegate.workload.alias import random_state
-
-HERE = Address("127.0.0.1", 9)
-SMALL = Settings(Gossip(4, 3), Gossip(4, 3), Gossip(4, 3))
-
-
-def profile(peer: int, topics: set[int], version: int = 1, held: int = 0) -> Profile:
-    rising = np.array(sorted(topics), np.uint64)
-    gaps = np.full((len(rising), 2), np.inf, np.float32)
-    return Profile.of(peer, version, HERE, rising, np.full(len(rising), held, np.int8), steps_of(gaps))
 
 
 def topics_of(directory: Directory, number: int) -> set[int]:
@@ -85,14 +76,6 @@ def test_an_older_profile_does_not_replace_a_later_one() -> None:
     assert topics_of(directory, number) == {1, 2}
     directory.learn(profile(5, {7}, version=4))
     assert topics_of(directory, number) == {7}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_what_a_peer_says_of_itself_counts_more_than_what_others_say_of_it() -> None:

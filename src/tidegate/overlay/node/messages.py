@@ -16,13 +16,14 @@ from tidegate.overlay.node.profile import (
 )
 from tidegate.overlay.node.reading import MalformedError, Reader
 from tidegate.overlay.poldercast.settings import MODULES
-from tidegate.overlay.poldercast.state import BEGINNING
 
 LARGEST: Final = 1 << 18
 """No message is longer, seal and all."""
 LARGEST_EVENT: Final = 1 << 16
 """In bytes, of its text."""
 EVENT_ID_BYTES: Final = 16
+OLDEST: Final = 1 << 29
+"""No age is higher, in ticks: entries of views have room for times up to twice as much."""
 _ROOM: Final = LARGEST - 64
 _LETTER: Final = struct.Struct(">BB")
 _AGE: Final = struct.Struct(">I")
@@ -61,7 +62,7 @@ class Letter(NamedTuple):
             size += _AGE.size + len(profile.packed)
             if size > _ROOM:
                 break
-            parts.append(_AGE.pack(min(age, BEGINNING)) + profile.packed)
+            parts.append(_AGE.pack(min(age, OLDEST)) + profile.packed)
         return _LETTER.pack(self.module, len(parts) - 1) + b"".join(parts)
 
     @classmethod
@@ -138,4 +139,4 @@ class Receipt(NamedTuple):
 
 def _age(reader: Reader) -> int:
     (age,) = reader.unpacked(_AGE)
-    return min(int(age), BEGINNING)
+    return min(int(age), OLDEST)
