@@ -1,6 +1,7 @@
 """Peers on loopback, for tests: quick to gossip and patient, since the machine may be busy."""
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -39,6 +40,13 @@ def is_complete(nodes: list[Node]) -> bool:
             if len(ring) > 1 and (after[:1], before[:1]) != others:
                 return False
     return True
+
+
+def say(to: Address, *messages: bytes) -> None:
+    """Send datagrams to a peer that are not from one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
+        for message in messages:
+            mouth.sendto(message, to)
 
 
 async def until(holds: Callable[[], bool], what: str) -> None:

@@ -224,9 +224,23 @@ def test_whoever_is_written_to_stays_in_its_rings_until_it_is_silent() -> None:
     assert opened[0].id == 5
     assert gossiping.neighbours(10) == ([5], [5])
     assert [one.id for one in gossiping.receivers(10, None, (), 2)] == [5]
-    assert gossiping.open(RINGS) is None
-    assert gossiping.neighbours(10) == ([], [])
+    assert gossiping.awaits(RINGS)
+    assert gossiping.give_up(RINGS, lambda _: False)
     assert not gossiping.awaits(RINGS)
+    assert gossiping.neighbours(10) == ([], [])
+    assert gossiping.open(RINGS) is None
+
+
+def test_who_is_excused_is_not_forgotten_for_an_answer_that_does_not_come() -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    assert not gossiping.give_up(RINGS, lambda _: False)
+    gossiping.answer(Letter(RINGS, profile(5, {10})))
+    gossiping.open(RINGS)
+    assert not gossiping.give_up(RINGS, lambda peer: peer == 5)
+    assert not gossiping.awaits(RINGS)
+    assert gossiping.neighbours(10) == ([5], [5])
 
 
 def test_who_follows_a_topic_no_longer_is_in_its_ring_no_longer() -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.overlay.node.peers import KEY, PATIENCE_S, is_complete, overlay, settings, until
+from tests.overlay.node.peers import KEY, PATIENCE_S, is_complete, overlay, say, settings, until
 from tests.serve.process import free_port
 from tidegate.deliver.ends import Address
 from tidegate.deliver.seal import MAC_BYTES
 from tidegate.errors import ConfigError
-from tidegate.overlay.node import carrier, interests, spreading
+from tidegate.overlay.node import carrier, correspondence, interests, spreading
 from tidegate.overlay.node import node as nodes_module
 from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import DATAGRAM, Carrier
@@ -258,13 +258,13 @@ def test_who_comes_before_the_peer_it_joins_by_asks_until_that_is_there() -> Non
         async with Node(settings(place)) as early:
             await until(lambda: early.counters.sent["join"] > 2, "it asks")
             async with Node(replace(settings(), listen=place)) as late:
-                await until(lambda: len(early._directory) == len(late._directory) == 1, "they meet")
+                await until(lambda: len(early._letters.directory) == len(late._letters.directory) == 1, "they meet")
 
     asyncio.run(run())
 
 
 def test_parts_of_a_network_that_was_cut_find_each_other_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes_module, "_ASK_AGAIN", 10)
+    monkeypatch.setattr(correspondence, "_ASK_AGAIN", 10)
 
     def cut(node: Node, off: list[Node]) -> Callable[[], None]:
         """Let a peer hear nothing of some others; return what ends that."""
@@ -273,7 +273,7 @@ def test_parts_of_a_network_that_was_cut_find_each_other_again(monkeypatch: pyte
         return lambda: setattr(node._carrier, "_take", take)
 
     def knows(node: Node, others: list[Node]) -> bool:
-        return not {one.id for one in node._gossiping.everybody()}.isdisjoint(one.id for one in others)
+        return not {one.id for one in node._letters.gossiping.everybody()}.isdisjoint(one.id for one in others)
 
     async def run() -> None:
         async with overlay(*[{"nasa"}] * 4) as nodes:
@@ -345,12 +345,6 @@ def test_a_reader_that_is_too_slow_misses_events_and_that_is_counted(monkeypatch
     asyncio.run(run())
 
 
-def say(to: Address, *messages: bytes) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
-        for message in messages:
-            mouth.sendto(message, to)
-
-
 def test_hostile_messages_are_dropped_and_counted_by_kind() -> None:
     async def run() -> None:
         async with overlay({"nasa"}, {"nasa"}) as nodes:
@@ -358,7 +352,7 @@ def test_hostile_messages_are_dropped_and_counted_by_kind() -> None:
             victim, other = nodes
             member, stranger = Seal(77, KEY), Seal(77, b"not the key of the peers")
             _, once = member.sealed(Kind.EVENT, victim.id, Event(b"i" * 16, "cats", b"").to_bytes(other.address))
-            in_another_name = Letter(0, other._directory.own).to_bytes()
+            in_another_name = Letter(0, other._letters.directory.own).to_bytes()
             say(
                 victim.address,
                 b"",
@@ -374,7 +368,7 @@ def test_hostile_messages_are_dropped_and_counted_by_kind() -> None:
             wanted = dict.fromkeys(("version", "key", "receiver", "sender", "late", "topic", "again"), 1)
             wanted |= {"size": 1, "meaning": 1}
             await until(lambda: wanted.items() <= victim.counters.refused.items(), "all are counted")
-            assert 77 not in (one.id for one in victim._gossiping.everybody())
+            assert 77 not in (one.id for one in victim._letters.gossiping.everybody())
             assert await other.publish("nasa", "unharmed")
 
     asyncio.run(run())
@@ -384,7 +378,7 @@ def test_one_false_letter_does_not_cut_a_peer_out() -> None:
     async def run() -> None:
         async with overlay(*[{"nasa"}] * 3) as nodes:
             await until(lambda: is_complete(nodes), "rings are complete")
-            liar, victim = Directory(77, nodes[0].address, Settings()).own, nodes[1]._directory.own
+            liar, victim = Directory(77, nodes[0].address, Settings()).own, nodes[1]._letters.directory.own
             for version in ((1 << 64) - 1, victim.version + 30_000_000):
                 none = Directory(victim.id, nodes[0].address, Settings()).own
                 false = Profile.of(none.id, version, none.address, none.topics, none.held, none.steps)
@@ -506,12 +500,12 @@ def test_a_leave_that_is_cancelled_leaves_nothing_open() -> None:
 def test_who_asks_to_join_often_is_not_welcomed_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         async with overlay({"nasa"}) as (node,):
-            size = len(Letter(0, node._directory.own).to_bytes())
+            size = len(Letter(0, node._letters.directory.own).to_bytes())
             # No time goes by between these.
-            monkeypatch.setattr(node, "_welcome_room", Allowance(3 * size, lambda: 0.0))
+            monkeypatch.setattr(node._letters, "_welcome_room", Allowance(3 * size, lambda: 0.0))
             asking = Node(settings())
             async with asking:
-                letter, seal = asking._gossiping.joining().to_bytes(), Seal(asking.id, KEY)
+                letter, seal = asking._letters.gossiping.joining().to_bytes(), Seal(asking.id, KEY)
                 say(node.address, *(seal.sealed(Kind.JOIN, ANYBODY, letter)[1] for _ in range(20)))
                 await until(lambda: node.counters.heard["join"] == 20, "all are heard")
             assert 0 < node.counters.sent["welcome"] <= 3
@@ -523,10 +517,10 @@ def test_who_asks_to_join_often_is_not_welcomed_as_often(monkeypatch: pytest.Mon
 def test_a_welcome_that_nobody_asked_for_is_not_heeded() -> None:
     async def run() -> None:
         async with overlay({"nasa"}) as (node,), Node(settings()) as other:
-            welcome = other._gossiping.joining().to_bytes()
+            welcome = other._letters.gossiping.joining().to_bytes()
             say(node.address, Seal(other.id, KEY).sealed(Kind.WELCOME, node.id, welcome)[1])
             await until(lambda: node.counters.refused == {"late": 1}, "it is counted")
-            assert len(node._directory) == 0
+            assert len(node._letters.directory) == 0
 
     asyncio.run(run())
 
@@ -536,9 +530,9 @@ def test_without_a_key_nobody_is_believed_to_be_beyond_this_machine() -> None:
         async with Node(settings(key=None)) as victim:
             far = Node(settings(key=None))
             async with far:
-                far._directory.address = Address("10.1.0.7", 9)
+                far._letters.directory.address = Address("10.1.0.7", 9)
                 far.subscribe("nasa")
-                letter = far._gossiping.joining().to_bytes()
+                letter = far._letters.gossiping.joining().to_bytes()
                 say(victim.address, Seal(far.id, None).sealed(Kind.JOIN, victim.id, letter)[1])
                 await until(lambda: victim.counters.refused == {"place": 1}, "it is counted")
 
@@ -549,7 +543,7 @@ def test_peers_with_another_key_do_not_meet() -> None:
     async def run() -> None:
         async with Node(settings()) as node, Node(settings(node.address, key=b"another key of peers")) as other:
             await until(lambda: node.counters.refused["key"] > 3, "it knocks")
-            assert len(node._directory) == len(other._directory) == 0
+            assert len(node._letters.directory) == len(other._letters.directory) == 0
 
     asyncio.run(run())
 
@@ -612,7 +606,7 @@ def test_a_name_with_addresses_of_both_kinds_is_taken_as_the_peer_listens(monkey
         async with Node(settings()) as first:
             monkeypatch.setattr(socket, "getaddrinfo", both)
             async with Node(settings(Address("localhost", first.address.port))) as node:
-                await until(lambda: len(first._directory) == len(node._directory) == 1, "they meet")
+                await until(lambda: len(first._letters.directory) == len(node._letters.directory) == 1, "they meet")
                 assert node.counters.unsent == {}
 
     asyncio.run(run())
@@ -635,7 +629,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> Address:
 def test_of_peers_to_join_by_one_that_is_there_is_enough(caplog: pytest.LogCaptureFixture, nowhere: Address) -> None:
     async def run() -> None:
         async with Node(settings()) as first, Node(settings(nowhere, first.address)) as node:
-            await until(lambda: len(first._directory) == len(node._directory) == 1, "they meet")
+            await until(lambda: len(first._letters.directory) == len(node._letters.directory) == 1, "they meet")
         assert "a peer to join by is left out: nowhere.invalid:1: there is no such host" in caplog.text
 
     asyncio.run(run())

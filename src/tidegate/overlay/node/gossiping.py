@@ -48,19 +48,16 @@ class Gossiping:
         return [module for module, part in enumerate(self._settings.parts) if self._cycles % part.period == 0]
 
     def open(self, module: int) -> tuple[Profile, Letter] | None:
-        """Return to whom a letter goes, and the letter, if anybody is known.
+        """Return to whom a letter goes, and the letter, if anybody is known. No answer is awaited by this module.
 
-        Whoever has not answered the last one is forgotten. Whoever is written to stays in its rings meanwhile: letters
-        take their time here, and events that come before the answer does are for it as well.
+        Whoever is written to stays in its rings meanwhile: letters take their time here, and events that come before
+        the answer does are for it as well.
         """
         self._tell_time()
         own, out = self.directory, self._outs[module]
-        nodes = own.nodes
-        if self.awaits(module):
-            forget(nodes, ME, nodes.asked[ME, module])
-            nodes.asked[ME, module] = -1
+        own.renew_profile()
         before = own.rings()
-        target = open_gossip(nodes, ME, module, own.scratch, self._random, out)
+        target = open_gossip(own.nodes, ME, module, own.scratch, self._random, out)
         own.restore(*before)
         return None if target < 0 else (own.profile(target), self._written(module, out))
 
@@ -68,12 +65,19 @@ class Gossiping:
         """Whether the answer to the last letter of a module has not come."""
         return bool(self.directory.nodes.asked[ME, module] >= 0)
 
-    def excuse(self, module: int, is_excused: Callable[[int], bool]) -> None:
-        """Wait no longer for the answer to the last letter of a module, and forget nobody for it, if so its receiver's
-        id."""
-        asked = self.directory.nodes.asked
-        if self.awaits(module) and is_excused(self.directory.profile(int(asked[ME, module])).id):
-            asked[ME, module] = -1
+    def give_up(self, module: int, is_excused: Callable[[int], bool]) -> bool:
+        """Wait no longer for an answer; whoever it was to come from is forgotten, unless its id is excused.
+
+        Return whether somebody was forgotten.
+        """
+        if not self.awaits(module):
+            return False
+        silent = self.directory.profile(int(self.directory.nodes.asked[ME, module])).id
+        self.directory.nodes.asked[ME, module] = -1
+        if is_excused(silent):
+            return False
+        self.forget(silent)
+        return True
 
     def answer(self, letter: Letter) -> Letter:
         """Take in a letter that opens a gossip, and return the answer."""

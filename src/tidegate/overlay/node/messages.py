@@ -55,6 +55,11 @@ class Letter(NamedTuple):
     sender: Profile
     named: Sequence[tuple[int, Profile]] = ()
 
+    @property
+    def sender_at(self) -> tuple[int, Address]:
+        """Whom an answer is for, and where it goes."""
+        return self.sender.id, self.sender.address
+
     def to_bytes(self) -> bytes:
         """Write it; those named last are left out if it were too large otherwise."""
         parts, size = [self.sender.packed], len(self.sender.packed)

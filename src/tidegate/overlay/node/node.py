@@ -9,36 +9,27 @@ import time
 from collections.abc import AsyncIterator, Collection
 from typing import Any, Final, NamedTuple
 
-from tidegate.deliver.ends import Address, is_loopback
+from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
-from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import Carrier
+from tidegate.overlay.node.correspondence import Correspondence, check_places
 from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.directory import Directory
-from tidegate.overlay.node.gossiping import Gossiping
 from tidegate.overlay.node.interests import Interests
-from tidegate.overlay.node.messages import EVENT_ID_BYTES, LARGEST_EVENT, Event, Kind, Letter, Receipt, Taken
+from tidegate.overlay.node.messages import EVENT_ID_BYTES, LARGEST_EVENT, Event, Kind, Receipt, Taken
 from tidegate.overlay.node.profile import Profile, digest_of
 from tidegate.overlay.node.reading import MalformedError
-from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError, Seal
+from tidegate.overlay.node.sealing import Opened, RefusedError, Seal
 from tidegate.overlay.node.seen import Seen
 from tidegate.overlay.node.settings import NodeSettings, places_of
 from tidegate.overlay.node.spreading import Spreading
-from tidegate.overlay.poldercast.settings import MODULES
-from tidegate.workload.alias import random_state
 
 _MOST_UNREAD: Final = 10_000
 _MOST_UNREAD_BYTES: Final = 1 << 26
-# Cycles after which a peer asks whom it joined by again: parts of a network that was cut find each other so.
-_ASK_AGAIN: Final = 60
-# A second, of welcomes: they are far longer than what asks for them, and go to wherever that says.
-_WELCOME_BYTES: Final = 1 << 17
 # By so many of those whom it knew a peer joins that takes another id.
 _ACQUAINTANCES: Final = 8
 _LOOK_S: Final = 0.05
 _LONGEST_FAREWELL_S: Final = 2.0
-# Who is new, or has found somebody silent, gossips four times as often for a while: there is more to be learned.
-_HURRY, _HURRIED_CYCLES = 4, 20
 
 
 class Delivered(NamedTuple):
@@ -84,14 +75,9 @@ class Node:
             first_s=self.settings.first_receipt_s,
             tries=self.settings.tries,
         )
-        self._hurries = _HURRIED_CYCLES
-        self._asked_at = [0.0] * len(MODULES)
         self._joins: tuple[Address, ...] = ()
-        self._is_asking = False
-        self._welcome_room = Allowance(_WELCOME_BYTES)
         self._task: asyncio.Task[None] | None = None
-        self._directory: Directory
-        self._gossiping: Gossiping
+        self._letters: Correspondence
 
     async def __aenter__(self) -> "Node":
         """Listen, and begin to join."""
@@ -111,11 +97,12 @@ class Node:
             if self._task is not None:
                 self._task.cancel()
                 await asyncio.gather(self._task, return_exceptions=True)
+                self._letters.close()
             patience = time.monotonic() + _LONGEST_FAREWELL_S
             while len(self._spreading) and time.monotonic() < patience:
                 await asyncio.sleep(_LOOK_S)
         finally:
-            for profile in self._gossiping.everybody():
+            for profile in self._letters.gossiping.everybody():
                 self._send(Kind.LEAVE, profile.id, profile.address, b"")
             self._spreading.close()
             try:
@@ -126,7 +113,7 @@ class Node:
     @property
     def address(self) -> Address:
         """Where others reach it."""
-        return self._directory.address
+        return self._letters.directory.address
 
     @property
     def topics(self) -> list[str]:
@@ -178,7 +165,7 @@ class Node:
 
     def neighbours(self, topic: str) -> tuple[list[int], list[int]]:
         """Return the ids of successors and predecessors in a ring, nearest first."""
-        return self._gossiping.neighbours(digest_of(topic))
+        return self._letters.gossiping.neighbours(digest_of(topic))
 
     def status(self) -> dict[str, Any]:
         """Return who it is, whom it knows, and what it has done."""
@@ -187,9 +174,9 @@ class Node:
             "id": f"{self.id:016x}",
             "address": str(self.address),
             "topics": {name: len({*after, *before}) for name, (after, before) in rings.items()},
-            "known": len(self._directory),
+            "known": len(self._letters.directory),
             "spreading": len(self._spreading),
-            "crowded": self._directory.crowded,
+            "crowded": self._letters.directory.crowded,
             **self.counters.to_json(),
         }
 
@@ -201,7 +188,7 @@ class Node:
         """Let the rings be those of what is followed, if the peer has begun."""
         if self._task is not None and self._followed is not self._interests.digests:
             self._followed = self._interests.digests
-            self._directory.follow(self._followed)
+            self._letters.directory.follow(self._followed)
 
     def _event(self, topic: str, body: bytes | str, id_: bytes | None) -> Event:
         digest_of(topic)
@@ -224,54 +211,28 @@ class Node:
 
     def _begin(self, at: Address) -> None:
         """Be a peer that knows nobody yet."""
-        self._directory = Directory(self.id, at, self.settings.gossip)
-        self._gossiping = Gossiping(self._directory, self.settings.gossip, random_state(secrets.randbits(64)))
+        directory = Directory(self.id, at, self.settings.gossip)
         self._followed = self._interests.digests
-        self._directory.follow(self._followed)
+        directory.follow(self._followed)
+        self._letters = Correspondence(self.settings, directory, self._send, self._spreading.is_sending)
 
     def _begin_anew(self) -> None:
         """Be another peer: others would not heed this one before the time at which it last spoke."""
         logging.getLogger(__name__).warning("the clock was put back: the peer joins anew, by another id")
-        known = [profile.address for profile in self._gossiping.everybody()[:_ACQUAINTANCES]]
+        known = [profile.address for profile in self._letters.gossiping.everybody()[:_ACQUAINTANCES]]
         self._joins = tuple(dict.fromkeys((*self._joins[: len(self.settings.join)], *known)))
         self.id = _drawn_id()
         self._seal = Seal(self.id, self.settings.key)
+        self._letters.close()
         self._begin(self.address)
-        self._hurries = _HURRIED_CYCLES
 
     async def _live(self) -> None:
         """Gossip, cycle by cycle, each a little longer or shorter than the last: peers are not to march in step."""
-        cycle = 0
         while True:
             if self._seal.is_ahead:
                 self._begin_anew()
-            if self._gossiping.is_alone or cycle % _ASK_AGAIN == _ASK_AGAIN - 1:
-                self._ask_to_join()
-            for module in self._gossiping.pass_cycle():
-                self._open(module)
-            cycle += 1
-            self._hurries = max(self._hurries - 1, 0)
-            period_s = self.settings.period_s / (_HURRY if self._hurries else 1)
-            await asyncio.sleep(period_s * random.uniform(0.9, 1.1))
-
-    def _open(self, module: int) -> None:
-        now = time.monotonic()
-        if self._gossiping.awaits(module) and now - self._asked_at[module] < self.settings.patience_s:
-            return
-        # Who is sent events just now may be busy with them: receipts tell whether it is there.
-        self._gossiping.excuse(module, self._spreading.is_sending)
-        if self._gossiping.awaits(module):
-            self._hurries = _HURRIED_CYCLES
-        opened = self._gossiping.open(module)
-        if opened is not None:
-            self._asked_at[module] = now
-            self._send(Kind.OPEN, opened[0].id, opened[0].address, opened[1].to_bytes())
-
-    def _ask_to_join(self) -> None:
-        others = [address for address in self._joins if address != self.address]
-        if others:
-            self._is_asking = True
-            self._send(Kind.JOIN, ANYBODY, random.choice(others), self._gossiping.joining().to_bytes())
+            self._letters.pass_cycle(self._joins)
+            await asyncio.sleep(self.settings.period_s * random.uniform(0.9, 1.1))
 
     def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int | None:
         """Return the number of the message, or None if there is no room for it to go."""
@@ -304,43 +265,13 @@ class Node:
                 if not self._spreading.receipt(receipt.number, opened.sender, receipt.taken):
                     raise RefusedError("late")
             case Kind.LEAVE:
-                self._gossiping.forget(opened.sender)
+                self._letters.gossiping.forget(opened.sender)
                 self._spreading.leave(opened.sender)
             case _:
-                letter = Letter.from_bytes(opened.body, self._gossiping.most_named)
-                self._check(letter, opened)
-                self._read(letter, opened.kind)
-
-    def _read(self, letter: Letter, kind: Kind) -> None:
-        if kind in (Kind.JOIN, Kind.OPEN):
-            answer = self._gossiping.answer(letter).to_bytes()
-            if kind == Kind.JOIN and not self._welcome_room.take(len(answer)):
-                # It asks again.
-                raise RefusedError("busy")
-            said = Kind.WELCOME if kind == Kind.JOIN else Kind.ANSWER
-            self._send(said, letter.sender.id, letter.sender.address, answer)
-        elif kind == Kind.WELCOME:
-            if not self._is_asking:
-                raise RefusedError("late")
-            self._is_asking = False
-            self._gossiping.introduce(letter)
-        elif not self._gossiping.close(letter):
-            raise RefusedError("late")
-
-    def _check(self, letter: Letter, opened: Opened) -> None:
-        """Refuse who writes in another's name, and whoever is where nobody may be."""
-        if letter.sender.id != opened.sender:
-            raise RefusedError("sender")
-        if not self._directory.can_be(letter.sender):
-            raise RefusedError("time")
-        self._check_places(letter.sender.address, *(profile.address for _, profile in letter.named))
-
-    def _check_places(self, *addresses: Address) -> None:
-        if self.settings.key is None and not all(is_loopback(address.host) for address in addresses):
-            raise RefusedError("place")
+                self._letters.read(opened)
 
     def _hear(self, event: Event, receipt_to: Address, opened: Opened) -> None:
-        self._check_places(receipt_to)
+        check_places(self.settings, receipt_to)
         follows = event.topic in self._interests
         if follows and event.id not in self._seen and self._spreading.is_full:
             # No receipt: the sender tries again.
@@ -370,15 +301,14 @@ class Node:
         return True
 
     def _receivers(self, event: Event, sender: int | None, without: Collection[int]) -> list[Profile]:
-        return self._gossiping.receivers(digest_of(event.topic), sender, without, self.settings.fan_out)
+        return self._letters.gossiping.receivers(digest_of(event.topic), sender, without, self.settings.fan_out)
 
     def _send_event(self, event: Event, to: Profile) -> int | None:
         return self._send(Kind.EVENT, to.id, to.address, event.to_bytes(self.address))
 
     def _is_silent(self, peer: int) -> None:
         self.counters.silent += 1
-        self._hurries = _HURRIED_CYCLES
-        self._gossiping.forget(peer)
+        self._letters.found_silent(peer)
 
 
 def _drawn_id() -> int:
