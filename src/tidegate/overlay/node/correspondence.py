@@ -12,6 +12,7 @@ from typing import Final
 
 from tidegate.deliver.ends import Address, is_loopback
 from tidegate.overlay.node.allowance import Allowance
+from tidegate.overlay.node.answers import Answers
 from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.gossiping import Gossiping
 from tidegate.overlay.node.haste import Haste
@@ -50,7 +51,7 @@ class Correspondence:
         self._opened_at = [-float("inf")] * len(MODULES)
         self._cycles = 0
         self._is_asking = False
-        self._welcome_room = Allowance(_WELCOME_BYTES)
+        self._welcome_room, self._answers = Allowance(_WELCOME_BYTES), Answers()
 
     def close(self) -> None:
         """Open nothing more, and wait for no answer."""
@@ -75,7 +76,7 @@ class Correspondence:
             case Kind.WELCOME:
                 self._be_welcome(letter)
             case Kind.OPEN:
-                self._send(Kind.ANSWER, *letter.sender_at, self.gossiping.answer(letter).to_bytes())
+                self._answer(letter)
             case _:
                 self._close(letter)
         self._hasten()
@@ -131,6 +132,13 @@ class Correspondence:
             # It asks again.
             raise RefusedError("busy")
         self._send(Kind.WELCOME, *letter.sender_at, answer)
+
+    def _answer(self, letter: Letter) -> None:
+        to, at = letter.sender_at
+        self._answers.check(at)
+        answer = self.gossiping.answer(letter).to_bytes()
+        self._answers.count(at, len(answer))
+        self._send(Kind.ANSWER, to, at, answer)
 
     def _be_welcome(self, letter: Letter) -> None:
         if not self._is_asking:
