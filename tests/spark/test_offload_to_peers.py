@@ -19,8 +19,9 @@ from tidegate.deliver.inbox import Inbox
 from tidegate.errors import ConfigError
 from tidegate.overlay.node.background import BackgroundNode
 from tidegate.overlay.node.messages import LARGEST_EVENT
-from tidegate.overlay.node.node import Delivered, Node
+from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.settings import NodeSettings
+from tidegate.overlay.node.unread import Delivered
 from tidegate.spark.offload import Offload, OffloadSettings
 from tidegate.spark.peers import Peers, PeerSettings
 from tidegate.spark.seeking import Seeking

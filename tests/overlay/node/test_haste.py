@@ -85,7 +85,7 @@ def test_who_does_not_answer_is_forgotten_after_patience_and_not_a_turn_later() 
             for one in (first, deaf, node):
                 one.subscribe("nasa")
             await until(lambda: deaf.id in (one.id for one in known()), "it knows both")
-            deaf._carrier._take = lambda _: None
+            deaf._voice.carrier._take = lambda _: None
             await until(lambda: deaf.id not in (one.id for one in known()), "it forgets the one that says nothing")
 
     asyncio.run(run())
@@ -98,8 +98,22 @@ def test_nobody_is_forgotten_for_a_letter_that_could_not_leave(monkeypatch: pyte
                 one.subscribe("nasa")
             await until(lambda: is_complete([first, node]), "rings are complete")
             tries = []
-            monkeypatch.setattr(node._carrier, "send", lambda *message: tries.append(message))
+            monkeypatch.setattr(node._voice.carrier, "send", lambda *message: tries.append(message))
             await until(lambda: len(tries) > 20, "it tries")
             assert first.id in node.neighbours("nasa")[0]
+
+    asyncio.run(run())
+
+
+def test_who_is_about_to_leave_opens_nothing_more_whatever_it_hears() -> None:
+    async def run() -> None:
+        async with Node(slow()) as first, Node(slow(first)) as leaving:
+            for node in (first, leaving):
+                node.subscribe("nasa")
+            await until(lambda: is_complete([first, leaving]), "rings are complete")
+            leaving._letters.close()
+            opened, heard = leaving.counters.sent["open"], leaving.counters.heard["open"]
+            await until(lambda: leaving.counters.heard["open"] > heard + 3, "it is written to")
+            assert leaving.counters.sent["open"] == opened
 
     asyncio.run(run())

@@ -16,7 +16,7 @@ from tests.serve.process import free_port
 from tidegate.deliver.ends import Address
 from tidegate.deliver.seal import MAC_BYTES
 from tidegate.errors import ConfigError
-from tidegate.overlay.node import carrier, correspondence, interests, spreading
+from tidegate.overlay.node import carrier, correspondence, interests, spreading, unread
 from tidegate.overlay.node import node as nodes_module
 from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import DATAGRAM, Carrier
@@ -185,13 +185,13 @@ def test_what_a_peer_has_taken_it_passes_on_before_it_leaves() -> None:
             async with leaving:
                 await until(lambda: is_complete([*nodes, leaving]), "rings are complete")
                 # Nobody else hears of it at first, and the block ends at once.
-                ears = [node._carrier._take for node in nodes]
+                ears = [node._voice.carrier._take for node in nodes]
                 for node in nodes:
-                    node._carrier._take = lambda _: None
+                    node._voice.carrier._take = lambda _: None
                 publishing = asyncio.create_task(leaving.publish("nasa", "last words"))
                 await asyncio.sleep(0)
                 for node, take in zip(nodes, ears, strict=True):
-                    asyncio.get_running_loop().call_later(0.2, setattr, node._carrier, "_take", take)
+                    asyncio.get_running_loop().call_later(0.2, setattr, node._voice.carrier, "_take", take)
             assert await publishing
             for node in nodes:
                 assert await read(node, 1) == ["nasa: last words"]
@@ -210,7 +210,7 @@ def test_whoever_does_not_acknowledge_is_stood_in_for(monkeypatch: pytest.Monkey
             ring = sorted(nodes, key=lambda node: node.id)
             # Of a sudden both neighbours are deaf, and nobody has noticed when the event goes out.
             for deaf in (ring[1], ring[5]):
-                deaf._carrier._take = lambda _: None
+                deaf._voice.carrier._take = lambda _: None
             assert await ring[0].publish("nasa", "storm")
             await until(lambda: [node.counters.delivered for node in ring[2:5]] == [1, 1, 1], "all others have it")
 
@@ -221,7 +221,7 @@ def test_where_a_third_of_all_events_and_receipts_is_lost_everybody_is_told_once
     draw, lost = random.Random(3), Counter[tuple[int, bytes]]()
 
     def deafened(node: Node) -> None:
-        take, text = node._carrier._take, slice(-MAC_BYTES - 1, -MAC_BYTES)
+        take, text = node._voice.carrier._take, slice(-MAC_BYTES - 1, -MAC_BYTES)
 
         def hear(message: bytes) -> None:
             # Of an event, the first three copies may be lost, and so the fourth comes whatever is drawn.
@@ -231,7 +231,7 @@ def test_where_a_third_of_all_events_and_receipts_is_lost_everybody_is_told_once
             else:
                 take(message)
 
-        node._carrier._take = hear
+        node._voice.carrier._take = hear
 
     async def run() -> None:
         async with overlay(*[{"nasa"}] * 5) as nodes:
@@ -268,9 +268,9 @@ def test_parts_of_a_network_that_was_cut_find_each_other_again(monkeypatch: pyte
 
     def cut(node: Node, off: list[Node]) -> Callable[[], None]:
         """Let a peer hear nothing of some others; return what ends that."""
-        take, far = node._carrier._take, {one.id.to_bytes(8) for one in off}
-        node._carrier._take = lambda message: None if message[4:12] in far else take(message)
-        return lambda: setattr(node._carrier, "_take", take)
+        take, far = node._voice.carrier._take, {one.id.to_bytes(8) for one in off}
+        node._voice.carrier._take = lambda message: None if message[4:12] in far else take(message)
+        return lambda: setattr(node._voice.carrier, "_take", take)
 
     def knows(node: Node, others: list[Node]) -> bool:
         return not {one.id for one in node._letters.gossiping.everybody()}.isdisjoint(one.id for one in others)
@@ -296,12 +296,12 @@ def test_a_peer_whose_clock_was_ahead_is_heard_again_once_it_is_put_right(which:
             await until(lambda: is_complete(nodes), "rings are complete")
             early, other = nodes[which], nodes[2]
             before = early.id
-            early._seal._clock = lambda: time.time() + 7200
+            early._voice.seal._clock = lambda: time.time() + 7200
             others = [node for node in nodes if node is not early]
             await until(
                 lambda: any(node.counters.refused["time"] for node in others), "what it says is of another time"
             )
-            early._seal._clock = time.time
+            early._voice.seal._clock = time.time
             await until(lambda: early.id != before and is_complete(nodes), "it is one of them again")
             assert await early.publish("nasa", "back")
             assert await read(other, 1) == ["nasa: back"]
@@ -326,7 +326,7 @@ def test_who_has_its_hands_full_takes_nothing_more_and_is_asked_again() -> None:
 
 
 def test_a_reader_that_is_too_slow_misses_events_and_that_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes_module, "_MOST_UNREAD", 2)
+    monkeypatch.setattr(unread, "_MOST", 2)
 
     async def run() -> None:
         async with overlay({"nasa"}, {"nasa"}) as nodes:
@@ -420,7 +420,7 @@ def test_strangers_that_hold_connections_do_not_keep_peers_from_theirs(monkeypat
             await until(lambda: nodes[0].counters.refused["busy"] >= 6, "those that wait longest are ended")
             assert await nodes[1].publish("nasa", "wide news " * DATAGRAM)
             assert nodes[1].counters.silent == 0
-            assert len(nodes[0]._carrier._coming) <= carrier._MOST_CONNECTIONS
+            assert len(nodes[0]._voice.carrier._coming) <= carrier._MOST_CONNECTIONS
             for _, writer in strangers:
                 writer.close()
 
@@ -434,7 +434,7 @@ def test_a_peer_that_leaves_ends_connections_without_a_word() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
         async with Node(settings()) as node:
             _, writer = await asyncio.open_connection(*node.address)
-            await until(lambda: len(node._carrier._coming) == 1, "it is open")
+            await until(lambda: len(node._voice.carrier._coming) == 1, "it is open")
         writer.close()
 
     asyncio.run(run())
@@ -479,7 +479,7 @@ def test_a_leave_that_is_cancelled_leaves_nothing_open() -> None:
             await leaving.__aenter__()
             await until(lambda: is_complete([*nodes, leaving]), "rings are complete")
             for node in nodes:
-                node._carrier._take = lambda _: None
+                node._voice.carrier._take = lambda _: None
             publishing = asyncio.create_task(leaving.publish("nasa", "on its way"))
             await until(lambda: len(leaving._spreading) > 0, "an event is under way")
             assert leaving._task is not None
@@ -488,9 +488,9 @@ def test_a_leave_that_is_cancelled_leaves_nothing_open() -> None:
             ending.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await ending
-            assert leaving._carrier._socket is None
-            assert leaving._carrier._server is not None
-            assert not leaving._carrier._server.is_serving()
+            assert leaving._voice.carrier._socket is None
+            assert leaving._voice.carrier._server is not None
+            assert not leaving._voice.carrier._server.is_serving()
             assert not await publishing
             assert [event async for event in leaving.events()] == []
 

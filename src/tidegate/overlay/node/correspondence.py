@@ -50,11 +50,12 @@ class Correspondence:
         self._moment_s = min(_MOMENT_S, settings.period_s / 10)
         self._opened_at = [-float("inf")] * len(MODULES)
         self._cycles = 0
-        self._is_asking = False
+        self._is_asking = self._is_closed = False
         self._welcome_room, self._answers = Allowance(_WELCOME_BYTES), Answers()
 
     def close(self) -> None:
         """Open nothing more, and wait for no answer."""
+        self._is_closed = True
         for module in range(len(MODULES)):
             self._stop(module)
 
@@ -87,7 +88,7 @@ class Correspondence:
         self._haste.found_silent()
 
     def _open(self, module: int) -> None:
-        if self.gossiping.awaits(module):
+        if self._is_closed or self.gossiping.awaits(module):
             return
         opened = self.gossiping.open(module)
         if opened is not None:

@@ -1,11 +1,13 @@
 """What peers say to each other, as bytes: the one schema, whose sizes are all bounded. Seals are another matter."""
 
+import secrets
 import struct
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
 from tidegate.deliver.ends import Address
+from tidegate.errors import ConfigError
 from tidegate.overlay.node.profile import (
     LONGEST_TOPIC,
     Profile,
@@ -89,6 +91,22 @@ class Event(NamedTuple):
     id: bytes
     topic: str
     body: bytes
+
+    @classmethod
+    def of(cls, topic: str, body: bytes | str, id_: bytes | None = None) -> "Event":
+        """Make one, with an id of its own if none is given; `ConfigError` if there is no such event."""
+        topic_bytes(topic)
+        try:
+            written = body.encode() if isinstance(body, str) else body
+        except UnicodeEncodeError as error:
+            raise ConfigError(
+                f"an event that is no text ({error}): give text that UTF-8 can write, or bytes"
+            ) from error
+        if len(written) > LARGEST_EVENT:
+            raise ConfigError(f"an event of {len(written):,} bytes: {LARGEST_EVENT:,} are the most")
+        if id_ is not None and len(id_) != EVENT_ID_BYTES:
+            raise ConfigError(f"an event with an id of {len(id_)} bytes: give {EVENT_ID_BYTES}")
+        return cls(id_ or secrets.token_bytes(EVENT_ID_BYTES), topic, written)
 
     def to_bytes(self, receipt_to: Address) -> bytes:
         """Write it, with where the peer that passes it on awaits a receipt."""

@@ -1,52 +1,32 @@
 """A peer on real sockets: it joins, follows topics, publishes, and tells of what is published."""
 
 import asyncio
-import json
 import logging
 import random
 import secrets
 import time
 from collections.abc import AsyncIterator, Collection
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
-from tidegate.overlay.node.carrier import Carrier
 from tidegate.overlay.node.correspondence import Correspondence, check_places
 from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.interests import Interests
-from tidegate.overlay.node.messages import EVENT_ID_BYTES, LARGEST_EVENT, Event, Kind, Receipt, Taken
+from tidegate.overlay.node.messages import Event, Kind, Receipt, Taken
 from tidegate.overlay.node.profile import Profile, digest_of
-from tidegate.overlay.node.reading import MalformedError
-from tidegate.overlay.node.sealing import Opened, RefusedError, Seal
+from tidegate.overlay.node.sealing import Opened, RefusedError
 from tidegate.overlay.node.seen import Seen
 from tidegate.overlay.node.settings import NodeSettings, places_of
 from tidegate.overlay.node.spreading import Spreading
+from tidegate.overlay.node.unread import Delivered, Unread
+from tidegate.overlay.node.voice import Voice
 
-_MOST_UNREAD: Final = 10_000
-_MOST_UNREAD_BYTES: Final = 1 << 26
 # By so many of those whom it knew a peer joins that takes another id.
 _ACQUAINTANCES: Final = 8
 _LOOK_S: Final = 0.05
 _LONGEST_FAREWELL_S: Final = 2.0
-
-
-class Delivered(NamedTuple):
-    """An event of a topic that the peer is subscribed to."""
-
-    topic: str
-    body: bytes
-    id: bytes
-
-    @property
-    def text(self) -> str:
-        """The body as text; what is none is marked."""
-        return self.body.decode(errors="replace")
-
-    def to_json(self) -> str:
-        """One line for it."""
-        return json.dumps({"topic": self.topic, "text": self.text, "id": self.id.hex()}, ensure_ascii=False)
 
 
 class Node:
@@ -63,11 +43,8 @@ class Node:
         self.id = _drawn_id()
         self._interests = Interests()
         self._followed = self._interests.digests
-        self._seal = Seal(self.id, self.settings.key)
-        self._carrier = Carrier(self._take, self.counters)
-        self._seen, self._told = Seen(), Seen()
-        self._unread: asyncio.Queue[Delivered | None] = asyncio.Queue()
-        self._unread_bytes = 0
+        self._voice = Voice(self.id, self.settings.key, self.counters, self._understand)
+        self._seen, self._unread = Seen(), Unread()
         self._spreading = Spreading(
             self._receivers,
             self._send_event,
@@ -83,7 +60,7 @@ class Node:
         """Listen, and begin to join."""
         loop = asyncio.get_running_loop()
         listen, self._joins, told = await loop.run_in_executor(None, places_of, self.settings)
-        at = await self._carrier.open(listen)
+        at = await self._voice.carrier.open(listen)
         if self.settings.advertise is not None:
             at = Address(told.host, told.port or at.port)
         self._begin(at)
@@ -103,12 +80,12 @@ class Node:
                 await asyncio.sleep(_LOOK_S)
         finally:
             for profile in self._letters.gossiping.everybody():
-                self._send(Kind.LEAVE, profile.id, profile.address, b"")
+                self._voice.say(Kind.LEAVE, profile.id, profile.address, b"")
             self._spreading.close()
             try:
-                await self._carrier.close()
+                await self._voice.carrier.close()
             finally:
-                self._unread.put_nowait(None)
+                self._unread.end()
 
     @property
     def address(self) -> Address:
@@ -143,25 +120,22 @@ class Node:
         A topic that is not followed here is carried from now on, as long as there is room for it among others. The same
         id (16 bytes) is the same event: no peer is told of it twice, as far as it remembers (the last 65,536).
         """
-        event = self._event(topic, body, id_)
+        event = Event.of(topic, body, id_)
         if not self._is_there:
             raise ConfigError("a peer publishes after it has begun and before it leaves: within `async with`")
         self._interests.publish_in(topic)
         self._follow()
         deadline = time.monotonic() + within_s
         self._seen.add(event.id)
-        self._told.add(event.id)
+        self._unread.skip(event.id)
         self.counters.published += 1
         while not (taken := await self._published(event)) and self._is_there and time.monotonic() < deadline:
             await asyncio.sleep(_LOOK_S)
         return taken
 
-    async def events(self) -> AsyncIterator[Delivered]:
+    def events(self) -> AsyncIterator[Delivered]:
         """Tell of events as they come, each once, until the peer has left; for one reader."""
-        while (event := await self._unread.get()) is not None:
-            self._unread_bytes -= len(event.body)
-            yield event
-        self._unread.put_nowait(None)
+        return self._unread.events()
 
     def neighbours(self, topic: str) -> tuple[list[int], list[int]]:
         """Return the ids of successors and predecessors in a ring, nearest first."""
@@ -190,20 +164,6 @@ class Node:
             self._followed = self._interests.digests
             self._letters.directory.follow(self._followed)
 
-    def _event(self, topic: str, body: bytes | str, id_: bytes | None) -> Event:
-        digest_of(topic)
-        try:
-            written = body.encode() if isinstance(body, str) else body
-        except UnicodeEncodeError as error:
-            raise ConfigError(
-                f"an event that is no text ({error}): give text that UTF-8 can write, or bytes"
-            ) from error
-        if len(written) > LARGEST_EVENT:
-            raise ConfigError(f"an event of {len(written):,} bytes: {LARGEST_EVENT:,} are the most")
-        if id_ is not None and len(id_) != EVENT_ID_BYTES:
-            raise ConfigError(f"an event with an id of {len(id_)} bytes: give {EVENT_ID_BYTES}")
-        return Event(id_ or secrets.token_bytes(EVENT_ID_BYTES), topic, written)
-
     async def _published(self, event: Event) -> Taken:
         while self._spreading.is_full:
             await asyncio.sleep(_LOOK_S)
@@ -214,7 +174,7 @@ class Node:
         directory = Directory(self.id, at, self.settings.gossip)
         self._followed = self._interests.digests
         directory.follow(self._followed)
-        self._letters = Correspondence(self.settings, directory, self._send, self._spreading.is_sending)
+        self._letters = Correspondence(self.settings, directory, self._voice.say, self._spreading.is_sending)
 
     def _begin_anew(self) -> None:
         """Be another peer: others would not heed this one before the time at which it last spoke."""
@@ -222,41 +182,21 @@ class Node:
         known = [profile.address for profile in self._letters.gossiping.everybody()[:_ACQUAINTANCES]]
         self._joins = tuple(dict.fromkeys((*self._joins[: len(self.settings.join)], *known)))
         self.id = _drawn_id()
-        self._seal = Seal(self.id, self.settings.key)
+        self._voice.change(self.id)
         self._letters.close()
         self._begin(self.address)
 
     async def _live(self) -> None:
         """Gossip, cycle by cycle, each a little longer or shorter than the last: peers are not to march in step."""
         while True:
-            if self._seal.is_ahead:
+            if self._voice.seal.is_ahead:
                 self._begin_anew()
             self._letters.pass_cycle(self._joins)
             await asyncio.sleep(self.settings.period_s * random.uniform(0.9, 1.1))
 
-    def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int | None:
-        """Return the number of the message, or None if there is no room for it to go."""
-        number, message = self._seal.sealed(kind, to, body)
-        if not self._carrier.send(message, at):
-            return None
-        self.counters.bytes_sent += len(message)
-        self.counters.sent[kind.name.lower()] += 1
-        return number
-
-    def _take(self, data: bytes) -> None:
-        """Do what a message asks for; nothing that anybody says raises."""
-        self.counters.bytes_heard += len(data)
-        try:
-            opened = self._seal.opened(data)
-            self.counters.heard[opened.kind.name.lower()] += 1
-            self._spreading.heard(opened.sender)
-            self._understand(opened)
-        except RefusedError as refused:
-            self.counters.refused[refused.why] += 1
-        except MalformedError:
-            self.counters.refused["meaning"] += 1
-
     def _understand(self, opened: Opened) -> None:
+        """Do what a message asks for; `MalformedError` if it means nothing, or is not heeded."""
+        self._spreading.heard(opened.sender)
         match opened.kind:
             case Kind.EVENT:
                 self._hear(*Event.from_bytes(opened.body), opened)
@@ -279,7 +219,7 @@ class Node:
         taken = Taken.NO
         if follows:
             taken = Taken.DELIVERED if self._interests.is_told(event.topic) and self._deliver(event) else Taken.CARRIED
-        self._send(Kind.RECEIPT, opened.sender, receipt_to, Receipt(opened.number, taken).to_bytes())
+        self._voice.say(Kind.RECEIPT, opened.sender, receipt_to, Receipt(opened.number, taken).to_bytes())
         if not follows:
             raise RefusedError("topic")
         if not self._seen.add(event.id):
@@ -289,22 +229,20 @@ class Node:
 
     def _deliver(self, event: Event) -> bool:
         """Keep an event for the reader, unless it is; return whether there was room. What had none may come again."""
-        if event.id in self._told:
+        if event.id in self._unread:
             return True
-        if self._unread.qsize() >= _MOST_UNREAD or self._unread_bytes >= _MOST_UNREAD_BYTES:
+        if self._unread.is_full:
             self.counters.overflowed += event.id not in self._seen
             return False
-        self._told.add(event.id)
         self.counters.delivered += 1
-        self._unread_bytes += len(event.body)
-        self._unread.put_nowait(Delivered(event.topic, event.body, event.id))
+        self._unread.put(event)
         return True
 
     def _receivers(self, event: Event, sender: int | None, without: Collection[int]) -> list[Profile]:
         return self._letters.gossiping.receivers(digest_of(event.topic), sender, without, self.settings.fan_out)
 
     def _send_event(self, event: Event, to: Profile) -> int | None:
-        return self._send(Kind.EVENT, to.id, to.address, event.to_bytes(self.address))
+        return self._voice.say(Kind.EVENT, to.id, to.address, event.to_bytes(self.address))
 
     def _is_silent(self, peer: int) -> None:
         self.counters.silent += 1
