@@ -42,6 +42,17 @@ def is_complete(nodes: list[Node]) -> bool:
     return True
 
 
+async def read(node: Node, many: int) -> list[str]:
+    """The texts of the next events of a peer, topic by topic."""
+    await until(lambda: node.counters.delivered >= many, f"{many} events come to a peer")
+    texts = []
+    async for event in node.events():
+        texts.append(f"{event.topic}: {event.text}")
+        if len(texts) == many:
+            break
+    return sorted(texts)
+
+
 def say(to: Address, *messages: bytes) -> None:
     """Send datagrams to a peer that are not from one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
