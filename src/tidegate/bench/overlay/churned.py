@@ -35,7 +35,7 @@ _SHARP: Final = 0.1
 _AFTER: Final = 10
 _LATE_S: Final = 45.0
 """Of a minute: after the heartbeats of Scribe's trial."""
-PAIRS: Final = {"at once": ("PolderCast", "Scribe, at once"), "once a minute": ("PolderCast, no hurry", "Scribe")}
+PAIRS: Final = {"at once": ("PolderCast", "Scribe, at once"), "once a minute": ("PolderCast, no haste", "Scribe")}
 """How soon peers notice who is gone, and the systems that are alike in this.
 
 At once: peers of PolderCast look every second after a silence, those of Scribe give a parent up that a heartbeat does
@@ -186,7 +186,7 @@ def report_churn(
         weather = weather_of(sizes, sizes.hours, seed, churn, latency, spread=spread)
         trials: dict[str, Callable[[], Trial]] = {
             "PolderCast": lambda weather=weather: PolderCast(weather, Pace()),  # type: ignore[misc]
-            "PolderCast, no hurry": lambda weather=weather: PolderCast(weather, AS_PRINTED),  # type: ignore[misc]
+            "PolderCast, no haste": lambda weather=weather: PolderCast(weather, AS_PRINTED),  # type: ignore[misc]
             "Scribe, at once": lambda weather=weather: Scribe(weather, 0),  # type: ignore[misc]
             "Scribe": lambda weather=weather: Scribe(weather, 1),  # type: ignore[misc]
         }
@@ -250,6 +250,6 @@ def _summary(report: Report, found: dict[str, Missed]) -> None:
         "Drops and crowds: over a tenth fewer, or more, peers after a minute; and the ten minutes after. Who came less "
         "than ten seconds ago is left out, and does not publish. At once: parents are given up that a heartbeat does "
         "not find, as PolderCast's peers look again at once after a silence; else at the second heartbeat, a minute "
-        "later, as without hurry. Who sends an event along a ring or a route finds out who is gone, and takes the "
+        "later, as without haste. Who sends an event along a ring or a route finds out who is gone, and takes the "
         "next one.",
     )
