@@ -158,6 +158,8 @@ def test_stand_ins_reach_more_when_many_are_gone_at_once() -> None:
     assert with_them.hit_ratio > without.hit_ratio
     assert with_them.miss_ratio < without.miss_ratio
     assert without.lost.sum() > 0
+    # Neither along rings nor across them.
+    assert with_them.lost.sum() == 0
 
 
 def test_a_fan_out_that_does_not_go_around_a_ring_is_refused(settled: Swarm) -> None:

@@ -17,7 +17,7 @@ from tidegate.overlay.swarm.flying import TICK_S
 from tidegate.overlay.swarm.latency import Latency, drawn_latency
 from tidegate.overlay.swarm.sessions import always
 from tidegate.overlay.swarm.swarm import Swarm
-from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
+from tidegate.overlay.swarm.timed import AS_PRINTED, WARM_UP_S, Pace, Timed
 from tidegate.workload.follows import friends
 
 PEERS = 200
@@ -144,21 +144,54 @@ def test_who_comes_back_awaits_no_answer_from_before_and_takes_nobody_to_be_sile
     assert timed.swarm.up.all()
 
 
-def test_who_comes_hurries_and_who_came_just_before_is_not_expected_to_get_events() -> None:
-    timed = started()
-    late = np.arange(0, PEERS, 4)
-    timed.leave(late)
+def back(settled: Timed) -> list[int]:
+    """Let a quarter of the peers be away for 20 minutes, and come back."""
+    late = list(range(0, PEERS, 4))
+    settled.leave(late)
+    settled.run(settled.now + 20 * 60.0)
+    settled.join(late)
+    return late
+
+
+def test_who_came_just_before_is_not_expected_to_get_events(settled: Timed) -> None:
+    late = back(settled)
+    settled.run(settled.now + 5)
+    settled.publish()
+    settled.run(settled.now + 2)
+    assert not settled.outcome().missed[late].any()
+    assert settled.outcome().subscribers.sum() < len(FOLLOWS.followed.values)
+
+
+def test_who_comes_writes_as_soon_as_it_is_answered_and_is_in_its_rings_ten_seconds_later(settled: Timed) -> None:
+    back(settled)
+    settled.run(settled.now + WARM_UP_S)
+    assert completeness(settled.swarm).missing == 0
+
+
+@pytest.mark.parametrize("silent", [False, True])
+@pytest.mark.parametrize("latency", [drawn_latency(PEERS, 1), None])
+def test_haste_ends_however_soon_answers_come_and_whoever_is_silent(silent: bool, latency: Latency | None) -> None:
+    swarm = Swarm(FOLLOWS.followed, seed=3)
+    swarm.warm()
+    timed = Timed(swarm, latency)
     timed.run(20 * 60.0)
-    sent = timed.posted.sent[late]
-    timed.join(late)
-    timed.run(timed.now + 5)
-    timed.publish()
-    timed.run(timed.now + 20)
-    assert not timed.outcome().missed[late].any()
-    assert (timed.posted.sent[late] - sent > 15).all()
-    timed.publish()
-    timed.run(timed.now + 20)
-    assert timed.outcome().subscribers.sum() == len(FOLLOWS.followed.values)
+    timed.leave([7])
+    timed.run(timed.now + 60)
+    if silent:
+        # All that it remembers by Rings are; it gets to know others by Cyclon.
+        rings = swarm.nodes.rings[slice(*swarm.topics.offsets[7:9])]
+        timed.leave(np.unique(peer_in(rings[rings >= 0])))
+    timed.join([7])
+    requests = timed.world.gossiped[7]
+    sent, got = int(timed.posted.sent[7]), int(timed.posted.got[7])
+    timed.run(timed.now + 10 * 60)
+    assert not timed.world.haste[7].any()
+    letters = timed.posted.sent[7] - sent
+    answers = timed.posted.got[7] - got
+    turns = timed.world.gossiped[7] - requests
+    # By each of three modules: those of its haste, those of turns, and answers to others.
+    assert letters <= 3 * (Pace().hasty_letters + turns) + answers
+    assert turns < 2 * Pace().hasty_letters + 10
 
 
 def test_who_has_found_somebody_silent_looks_again_soon_and_then_calms_down() -> None:
@@ -176,7 +209,7 @@ def test_who_has_found_somebody_silent_looks_again_soon_and_then_calms_down() ->
     assert calmed(timed)
 
 
-def test_clocks_tell_the_time_whether_one_hurries_or_was_away() -> None:
+def test_clocks_tell_the_time_whether_one_is_in_haste_or_was_away() -> None:
     timed = started()
     timed.leave(range(20))
     timed.run(10 * 60.0)

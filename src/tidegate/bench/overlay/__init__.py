@@ -14,7 +14,7 @@ from rich.progress import Progress
 from tidegate.bench.overlay.adaptive import report_adaptive
 from tidegate.bench.overlay.churned import report_churn
 from tidegate.bench.overlay.comparison import Found, report_table, summarise
-from tidegate.bench.overlay.convergence import report_by_size, report_convergence, report_degrees
+from tidegate.bench.overlay.convergence import report_by_follows, report_by_size, report_convergence, report_degrees
 from tidegate.bench.overlay.plots import plot
 from tidegate.bench.overlay.scene import graphs_of, settled_forest
 from tidegate.bench.overlay.sizes import SIZES, Sizes
@@ -62,6 +62,7 @@ def _parts(
     report_degrees(report, graphs)
     yield "rings become complete"
     swarms, slower = report_convergence(report, graphs, sizes, seed)
+    report_by_follows(report, sizes, seed)
     report_by_size(report, graphs, swarms)
     yield "events"
     forest = settled_forest(graphs[0].topics, seed)

@@ -20,8 +20,8 @@ from tidegate.overlay.swarm.fan_out import AdaptiveFanOut
 from tidegate.overlay.swarm.swarm import Flags
 from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
 
-_PACES: Final = {"hurry": (Pace(), 0.001), "no hurry": (AS_PRINTED, 0.01)}
-"""Targets, too: without hurry more is missed whatever the fan-out."""
+_PACES: Final = {"haste": (Pace(), 0.001), "no haste": (AS_PRINTED, 0.01)}
+"""Targets, too: without haste more is missed whatever the fan-out."""
 _FIXED: Final = (2, 3, 4, 5)
 
 

@@ -35,14 +35,15 @@ _SHARP: Final = 0.1
 _AFTER: Final = 10
 _LATE_S: Final = 45.0
 """Of a minute: after the heartbeats of Scribe's trial."""
-PAIRS: Final = {"at once": ("PolderCast", "Scribe, at once"), "once a minute": ("PolderCast, no hurry", "Scribe")}
+PAIRS: Final = {"at once": ("PolderCast", "Scribe, at once"), "once a minute": ("PolderCast, no haste", "Scribe")}
 """How soon peers notice who is gone, and the systems that are alike in this.
 
 At once: peers of PolderCast look every second after a silence, those of Scribe give a parent up that a heartbeat does
 not find. Once a minute: one gossip, or one heartbeat, and a parent is given up at the second.
 """
 Missed = dict[str, float | None]
-"""Of a system, the most that was missed by weather, or nothing where there was no such weather; and the mean."""
+"""Of a system, the most that was missed by weather, or nothing where there was no such weather; the mean; and letters
+or messages that a peer sends in a minute."""
 _SHOWN: Final = 10
 """Cycles that a row of the figure is about."""
 
@@ -57,6 +58,11 @@ class Weather:
     latency: Latency
     settling: int
     seed: int
+
+    @property
+    def sizes(self) -> Int64:
+        """By cycle, how many peers are there at its beginning."""
+        return self.churn.sizes(np.arange(0.0, self.cycles * CYCLE_S, CYCLE_S))
 
     @property
     def sharp(self) -> Flags:
@@ -74,6 +80,9 @@ class Trial(Protocol):
 
     def cycle(self, number: int) -> float:
         """Let a cycle pass; return who missed an event then, of those that should get one."""
+
+    def letters(self) -> int:
+        """How many letters, or messages, were sent so far to keep the overlay."""
 
 
 def weather_of(
@@ -128,6 +137,10 @@ class PolderCast:
         spread = disseminated(self.timed.swarm, publishers=settled, seed=number)
         return missed_share(spread.missed, settled & (spread.missed + spread.received > 0))
 
+    def letters(self) -> int:
+        """By all."""
+        return int(self.timed.posted.sent.sum())
+
 
 class Scribe:
     """In cycles; who goes in the first half of a minute goes before the heartbeats of that minute, others after."""
@@ -154,6 +167,10 @@ class Scribe:
         settled = self.forest.up & (self.came <= end - WARM_UP_S)
         spread = carried(self.forest, publishers=settled, seed=number)
         return missed_share(spread.missed, settled & (spread.due > 0))
+
+    def letters(self) -> int:
+        """By all: each is counted by who sends it and by who gets it."""
+        return int(self.forest.control.sum()) // 2
 
     def _change(self, times: Floats, who: Int64, comes: Flags) -> None:
         for time, peer, here in zip(times.tolist(), who.tolist(), comes.tolist(), strict=True):
@@ -186,15 +203,17 @@ def report_churn(
         weather = weather_of(sizes, sizes.hours, seed, churn, latency, spread=spread)
         trials: dict[str, Callable[[], Trial]] = {
             "PolderCast": lambda weather=weather: PolderCast(weather, Pace()),  # type: ignore[misc]
-            "PolderCast, no hurry": lambda weather=weather: PolderCast(weather, AS_PRINTED),  # type: ignore[misc]
+            "PolderCast, no haste": lambda weather=weather: PolderCast(weather, AS_PRINTED),  # type: ignore[misc]
             "Scribe, at once": lambda weather=weather: Scribe(weather, 0),  # type: ignore[misc]
             "Scribe": lambda weather=weather: Scribe(weather, 1),  # type: ignore[misc]
         }
         course: dict[str, Floats] = {}
         for name, start in trials.items():
             trial = start()
+            before = trial.letters()
             course[name] = np.array([trial.cycle(number) for number in range(weather.cycles)])
-            found[f"{name}, {kind}"] = by_weather(weather, course[name])
+            letters = (trial.letters() - before) / max(int(weather.sizes.sum()), 1)
+            found[f"{name}, {kind}"] = {**by_weather(weather, course[name]), "letters": letters}
         rows += _rows(kind, weather, course)
     report.section(
         "Figure 3.11: who missed an event, minute by minute",
@@ -215,7 +234,7 @@ def by_weather(weather: Weather, missed: Floats) -> Missed:
 
 
 def _rows(kind: str, weather: Weather, course: dict[str, Floats]) -> list[Row]:
-    sizes = weather.churn.sizes(np.arange(0.0, weather.cycles * CYCLE_S, CYCLE_S))
+    sizes = weather.sizes
     rows: list[Row] = []
     for first in range(0, weather.cycles, _SHOWN):
         cycles = slice(first, first + _SHOWN)
@@ -244,12 +263,13 @@ def _summary(report: Report, found: dict[str, Missed]) -> None:
                 "crowds, most": one["crowds"],
                 "drops, most": one["drops"],
                 "mean": one["mean"],
+                "letters a peer": one["letters"],
             }
             for name, one in found.items()
         ],
         "Drops and crowds: over a tenth fewer, or more, peers after a minute; and the ten minutes after. Who came less "
         "than ten seconds ago is left out, and does not publish. At once: parents are given up that a heartbeat does "
         "not find, as PolderCast's peers look again at once after a silence; else at the second heartbeat, a minute "
-        "later, as without hurry. Who sends an event along a ring or a route finds out who is gone, and takes the "
-        "next one.",
+        "later, as without haste. Who sends an event along a ring or a route finds out who is gone, and takes the "
+        "next one. Letters: sent in a minute to keep the overlay; one of PolderCast's names up to ten peers.",
     )

@@ -152,7 +152,7 @@ def _statements(found: Found) -> Iterator[Statement]:
     relayed, much, trees = (found.upkeep[name] for name in ("relayed", "much", "much, trees"))
     yield "PolderCast: copies for peers that do not follow the topic, none", relayed, relayed == 0
     yield "Scribe: over 80 % unwanted, for more than 0.9 of peers", much, much > 0.9
-    yield "the same without what keeps Pastry", trees, trees > 0.9
+    yield "the same without what keeps Pastry, which the thesis counts", trees, trees > 0.9
     yield from _churned(found)
     seconds = _THESIS_NODE_CYCLES / found.node_cycles_per_s
     yield "10,000 peers' 100 cycles within 120 s of one core, at the pace of this run", seconds, seconds <= 120

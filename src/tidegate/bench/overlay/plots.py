@@ -6,7 +6,7 @@ from typing import Final
 from tidegate.bench.report import Report
 from tidegate.bench.route.plots import Panel, draw_panels
 
-_MISSED: Final = ("PolderCast", "PolderCast, no hurry", "Scribe, at once", "Scribe")
+_MISSED: Final = ("PolderCast", "PolderCast, no haste", "Scribe, at once", "Scribe")
 _PANELS: Final = (
     Panel("Figure 3.4:", "Figure 3.4: share that follow at least so many", "at least", "follow, share", "graph", "xy"),
     Panel("Figure 3.4:", "Figure 3.4: share followed by so many", "at least", "are followed, share", "graph", "xy"),

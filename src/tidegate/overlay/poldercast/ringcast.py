@@ -37,8 +37,8 @@ def pass_on(
 ) -> Any:
     """Fill `out`, as long as the fan-out, with those that an event goes to next, and return how many they are.
 
-    The sender is -1 where an event begins. `reachable` says by peer who can be reached, as far as `me` can tell: a ring
-    neighbour that cannot be is stood in for by the next one. `me` follows the topic, or the event goes nowhere.
+    The sender is -1 where an event begins. `reachable` says by peer who can be reached, as far as `me` can tell: who
+    cannot be is stood in for, a ring neighbour by the next one. `me` follows the topic, or the event goes nowhere.
     """
     pair = pair_of(nodes, me, topic)
     if pair < 0:
@@ -54,7 +54,7 @@ def pass_on(
     if before >= 0 and before not in (sender, after) and n < len(out):
         out[n] = before
         n += 1
-    return _with_shortcuts(nodes, me, topic, sender, shortcuts, random, out, n)
+    return _with_shortcuts(nodes, me, topic, sender, shortcuts, reachable, random, out, n)
 
 
 @njit(cache=True)
@@ -67,7 +67,7 @@ def _first_reachable(side: Int64, reachable: Any) -> Any:
 
 @njit(cache=True)
 def _with_shortcuts(
-    nodes: Nodes, me: int, topic: int, sender: int, shortcuts: int, random: State, out: Int64, n: int
+    nodes: Nodes, me: int, topic: int, sender: int, shortcuts: int, reachable: Any, random: State, out: Int64, n: int
 ) -> Any:
     """Add others that follow the topic, any of those in the views, until there are as many as the fan-out."""
     ring, met = n, 0
@@ -78,7 +78,7 @@ def _with_shortcuts(
             if entry < 0:
                 break
             peer = peer_in(entry)
-            if peer == sender or _among(out, n, peer) or pair_of(nodes, peer, topic) < 0:
+            if peer == sender or not reachable[peer] or _among(out, n, peer) or pair_of(nodes, peer, topic) < 0:
                 continue
             met += 1
             # A sample of fixed size from a stream of unknown length.
@@ -94,4 +94,8 @@ def _with_shortcuts(
 
 @njit(cache=True)
 def _among(out: Int64, n: int, peer: int) -> Any:
-    return (out[:n] == peer).any()
+    # No array in between: this is asked for every entry of every view.
+    found = False
+    for i in range(n):
+        found |= out[i] == peer
+    return found

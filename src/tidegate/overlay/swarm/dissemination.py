@@ -8,6 +8,7 @@ import numpy as np
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
 from tidegate.kernels import njit
+from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import below
 from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT, pass_on
 from tidegate.overlay.poldercast.state import Nodes
@@ -72,9 +73,9 @@ def disseminated(
     """Publish one event for every topic, each by any subscriber that is up, and let it spread; the swarm stays as it
     is.
 
-    `stand_in` lets a peer find out that a ring neighbour is gone when it sends to it, as a connection would tell it,
-    and take the next one instead. Where some of a topic's subscribers are among `publishers`, one of these publishes:
-    who has just come may know nobody yet.
+    `stand_in` lets a peer find out that another is gone when it sends to it, as a connection would tell it, and take
+    another instead, in a ring the next one. Where some of a topic's subscribers are among `publishers`, one of these
+    publishes: who has just come may know nobody yet.
     """
     if fan_out < LEAST_FAN_OUT:
         raise ConfigError(f"a fan-out of {fan_out}: an event goes along its ring both ways, so give at least 2")
@@ -112,7 +113,8 @@ def _publish_all(
     by_topic: Int64,
     by_peer: Int64,
 ) -> None:
-    queue, out = room
+    nodes, random = lent(nodes), lent(random)
+    queue, out = lent(room)
     hop = np.full(len(up), -1, np.int64)
     for topic in range(by_topic.shape[1]):
         everybody = subscribers.values[subscribers.offsets[topic] : subscribers.offsets[topic + 1]]

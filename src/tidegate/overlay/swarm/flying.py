@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64
 from tidegate.kernels import njit
+from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import EMPTY
 from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS
@@ -58,15 +59,17 @@ class World(NamedTuple):
     """By peer, by whom it came; -1 if there was nobody."""
     gossiped: Int64
     """By peer, its turns so far."""
-    wary: Int64
-    """By peer, for how many more turns it hurries because somebody was silent."""
+    haste: Int64
+    """By peer and module, how many more letters it writes as soon as it is answered."""
+    asked: Floats
+    """By peer and module, when it last wrote."""
     latency: Latency
     periods: Int32
     lengths: Int64
     """By module, how many entries a letter has."""
     pace: Floats
-    """Seconds between turns; how long one hurries that has come; seconds between its turns then; how many turns one
-    hurries that has found somebody silent; and after how many one writes to whom it came by, 0 for never."""
+    """Seconds between turns; after how many somebody is silent; in how many letters one is in haste that has found
+    somebody silent; and after how many turns one writes to whom it came by, 0 for never."""
 
 
 class Spreading(NamedTuple):
@@ -112,6 +115,8 @@ def go_on(
     end: float,
 ) -> Any:
     """Let all happen that is due before the end; return whether it has. If not, there is no room for what is sent."""
+    nodes, scratch, random = lent(nodes), lent(scratch), lent(random)
+    world, spreading, posted = lent(world), lent(spreading), lent(posted)
     out = np.empty(flights.letter.shape[1], np.int64)
     most = max(_A_TURN, spreading.fan_outs.max())
     while due(flights, end):
@@ -229,26 +234,47 @@ def _turn(
 ) -> None:
     """Let a peer gossip by every module whose turn it is, and come up again a cycle later."""
     me, now = flight.to, flight.when
+    cycle, patience, wary, again = world.pace
     _tell_time(nodes, me, now)
     world.gossiped[me] += 1
     # Whatever else was to come up is none.
     world.turns[me] += 1
-    silent = False
     for module in range(len(world.periods)):
-        if world.gossiped[me] % world.periods[module] == 0:
-            silent |= nodes.asked[me, module] >= 0
-            letter = out[: world.lengths[module]]
-            target = _open(nodes, me, module, scratch, random, letter)
-            if target >= 0:
-                posted.sent[me] += 1
-                _post(flights, world, REQUEST, target, me, module, letter, now)
-    if world.pace[4] > 0 and world.gossiped[me] % np.int64(world.pace[4]) == 0:
+        awaits = nodes.asked[me, module] >= 0
+        if world.gossiped[me] % world.periods[module] != 0 or (awaits and now < world.asked[me, module] + patience):
+            continue
+        if awaits:
+            world.haste[me] = np.maximum(world.haste[me], np.int64(wary))
+        _write(nodes, world, flights, posted, me, module, now, scratch, random, out)
+    if again > 0 and world.gossiped[me] % np.int64(again) == 0:
         _ask_again(world, flights, posted, me, out[: world.lengths[CYCLON]], now)
-    world.wary[me] = np.int64(world.pace[3]) if silent else max(world.wary[me] - 1, 0)
-    hurries = now < world.came[me] + world.pace[1] or world.wary[me] > 0
-    send(flights, now + world.pace[2 if hurries else 0], TURN, me, me, 0, world.turns[me])
-    if not hurries and world.pace[3] > 0:
-        send(flights, now + world.pace[2], CHECK, me, me, 0, world.turns[me])
+    in_haste = world.haste[me].any()
+    send(flights, now + (patience if in_haste else cycle), TURN, me, me, 0, world.turns[me])
+    if not in_haste and wary > 0:
+        send(flights, now + patience, CHECK, me, me, 0, world.turns[me])
+
+
+@njit(cache=True)
+def _write(
+    nodes: Nodes,
+    world: World,
+    flights: Flights,
+    posted: Posted,
+    me: int,
+    module: int,
+    now: float,
+    scratch: Scratch,
+    random: State,
+    out: Int64,
+) -> None:
+    """Let a peer open a gossip, if it knows anybody."""
+    letter = out[: world.lengths[module]]
+    target = _open(nodes, me, module, scratch, random, letter)
+    world.asked[me, module] = now
+    world.haste[me, module] = max(world.haste[me, module] - 1, 0)
+    if target >= 0:
+        posted.sent[me] += 1
+        _post(flights, world, REQUEST, target, me, module, letter, now)
 
 
 @njit(cache=True)
@@ -282,8 +308,9 @@ def _open(nodes: Nodes, me: int, module: int, scratch: Scratch, random: State, o
 def _tell_time(nodes: Nodes, me: int, now: float) -> None:
     """Let a peer's clock say how late it is.
 
-    Where some hurry, clocks that count turns would run at different speeds; and those that count cycles are too coarse:
-    news that goes from hand to hand within a cycle does not age, the youngest is believed, and the dead stay young.
+    Where some are in haste, clocks that count turns would run at different speeds; and those that count cycles are too
+    coarse: news that goes from hand to hand within a cycle does not age, the youngest is believed, and the dead stay
+    young.
     """
     nodes.clock[me] = _NOON + np.int64(now / TICK_S)
 
@@ -305,7 +332,9 @@ def _read(
     posted.got[me] += 1
     letter = flights.letter[flight.slot, : world.lengths[module]]
     if flight.kind == ANSWER:
-        close_gossip(nodes, me, module, sender, letter, scratch, random)
+        awaited = close_gossip(nodes, me, module, sender, letter, scratch, random)
+        if awaited and world.haste[me, module] > 0:
+            _write(nodes, world, flights, posted, me, module, flight.when, scratch, random, out)
         return
     answer = out[: world.lengths[module]]
     answer_gossip(nodes, me, module, sender, letter, scratch, random, answer)

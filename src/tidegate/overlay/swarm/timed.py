@@ -32,26 +32,25 @@ class Pace:
     """How often peers gossip: every minute under churn, as in the thesis, which makes it 60 times as fast."""
 
     cycle_s: float = 60.0
-    hurry_s: float = 60.0
-    """Who has just come gossips more often for so long: it knows next to nobody, and nobody knows it."""
-    hurried_s: float = 1.0
-    """That often; longer than an answer takes, or those that answer are taken to be silent."""
-    wary_turns: int = 5
-    """Who has found somebody silent hurries, too, until nobody was for so many turns: if one has gone others may have.
-    It finds out by looking after a hurried turn's time whether all have answered; with 0, in its next turn."""
+    patience_s: float = 1.0
+    """Who has not answered after so long is silent; longer than an answer takes."""
+    hasty_letters: int = 60
+    """Who has just come is in haste: by every module it writes again as soon as it is answered, or patience is over, so
+    many letters long. It knows next to nobody, and nobody knows it."""
+    wary_letters: int = 5
+    """Who has found somebody silent is in haste, too, for so many: if one has gone others may have. It looks
+    for that when patience is over; with 0, in its next turn."""
     again_turns: int = 20
     """After so many turns each a peer writes to whom it came by: parts of a network that was cut find each other so,
     where no sample leads from one to the other any more. 0 for never."""
 
     def __post_init__(self) -> None:
         """Refuse a time that does not pass."""
-        if not (self.cycle_s > 0 and self.hurry_s >= 0 and self.hurried_s > 0):
-            raise ConfigError(
-                f"a cycle every {self.cycle_s:g} s, every {self.hurried_s:g} s at first: give more than 0"
-            )
+        if not (self.cycle_s > 0 and self.patience_s > 0):
+            raise ConfigError(f"a cycle every {self.cycle_s:g} s, silent after {self.patience_s:g} s: give more than 0")
 
 
-AS_PRINTED: Final = Pace(hurry_s=0.0, wary_turns=0, again_turns=0)
+AS_PRINTED: Final = Pace(hasty_letters=0, wary_letters=0, again_turns=0)
 """One gossip a minute, whatever happens."""
 
 
@@ -84,11 +83,12 @@ class Timed:
             came=np.full(peers, -np.inf),
             contacts=np.full(peers, -1, np.int64),
             gossiped=np.zeros(peers, np.int64),
-            wary=np.zeros(peers, np.int64),
+            haste=np.zeros((peers, len(parts)), np.int64),
+            asked=np.full((peers, len(parts)), -np.inf),
             latency=self.latency or no_latency(peers),
             periods=np.array([part.period for part in parts], np.int32),
             lengths=np.array([part.letter for part in parts], np.int64),
-            pace=np.array([pace.cycle_s, pace.hurry_s, pace.hurried_s, pace.wary_turns, pace.again_turns]),
+            pace=np.array([pace.cycle_s, pace.patience_s, pace.wary_letters, pace.again_turns]),
         )
 
     @cached_property
@@ -142,6 +142,7 @@ class Timed:
         self._come_by(here)
         self.swarm.join(here)
         self.world.came[here] = self.now
+        self.world.haste[here] = self.pace.hasty_letters
         self._reach()
         self.world.turns[here] += 1
         self._come_up(here, np.full(self.swarm.topics.rows, self.now))
