@@ -11,6 +11,7 @@ import numpy as np
 
 from tidegate.csr import Csr, Int64
 from tidegate.kernels import njit
+from tidegate.overlay.outcome import Outcome
 from tidegate.overlay.scribe.forest import Flags, Forest
 from tidegate.overlay.scribe.membership import follows, member_of
 from tidegate.overlay.scribe.pastry import next_hop
@@ -24,52 +25,25 @@ _MISSED, _RECEIVED, _UNWANTED, _DUE = range(4)
 
 
 @dataclass(frozen=True)
-class Dissemination:
-    """What became of one event for every topic that somebody who is up follows, by topic unless said otherwise."""
+class Dissemination(Outcome):
+    """What became of events that went to the rendezvous and down the tree: copies and hops are those of all the way."""
 
-    subscribers: Int64
-    """Who should get it: those that are up, whoever publishes it included."""
-    reached: Int64
-    copies: Int64
-    """All that were received, by relays and on the way to the rendezvous as well."""
-    hops: Int64
-    """Of those that were reached, together: from the publisher by way of the rendezvous."""
-    lost: Int64
-    """Sent to peers that are not up."""
     delivered: Int64
     """Of the copies, those that subscribers got out of the tree, but for the one that comes back to the publisher."""
-    missed: Int64
-    """By peer, the events that it should have got and did not."""
-    received: Int64
-    """By peer, the copies that it got."""
     unwanted: Int64
     """By peer, those of the copies that are of topics it does not follow."""
     due: Int64
     """By peer, the events of others that it should have got."""
 
     @property
-    def hit_ratio(self) -> float:
-        """Of all that should be reached, how many were."""
-        return float(self.reached.sum() / max(self.subscribers.sum(), 1))
-
-    @property
-    def mean_hops(self) -> float:
-        """From publisher to subscriber, by subscriber."""
-        return float(self.hops.sum() / max(self._others, 1))
-
-    @property
     def duplication(self) -> float:
         """Copies that were delivered over those that were new (section 3.5.4)."""
-        return float(self.delivered.sum() / max(self._others, 1))
+        return float(self.delivered.sum() / max(self.others_reached, 1))
 
     @property
     def miss_ratio(self) -> float:
         """Of the peers that should get something, those that missed at least one event (section 3.5.6)."""
         return int(np.count_nonzero(self.missed)) / max(int(np.count_nonzero(self.due)), 1)
-
-    @property
-    def _others(self) -> int:
-        return int(self.reached.sum() - np.count_nonzero(self.subscribers))
 
 
 def disseminated(
@@ -90,7 +64,11 @@ def disseminated(
     _publish_all(
         forest.nodes, forest.trees, forest.subscribers, forest.up, may, reachable, direct, random, by_topic, by_peer
     )
-    return Dissemination(*by_topic, *by_peer)
+    subscribers, reached, copies, hops, lost, delivered = by_topic
+    missed, received, unwanted, due = by_peer
+    return Dissemination(
+        subscribers, reached, copies, hops, lost, missed, received, delivered=delivered, unwanted=unwanted, due=due
+    )
 
 
 @njit(cache=True)

@@ -9,6 +9,7 @@ from tidegate.csr import Csr, Int32, Int64
 from tidegate.errors import ConfigError
 from tidegate.kernels import njit
 from tidegate.overlay.lent import lent
+from tidegate.overlay.outcome import Outcome
 from tidegate.overlay.poldercast.entries import below
 from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT, pass_on
 from tidegate.overlay.poldercast.state import Nodes
@@ -17,33 +18,8 @@ from tidegate.workload.alias import State, random_state
 
 
 @dataclass(frozen=True)
-class Dissemination:
-    """What became of one event for every topic that somebody who is up follows, by topic unless said otherwise."""
-
-    subscribers: Int64
-    """Who should get it: those that are up, whoever publishes it included."""
-    reached: Int64
-    copies: Int64
-    """All that were received, by those it was new to and by others."""
-    hops: Int64
-    """Of those that were reached, together."""
-    lost: Int64
-    """Sent to peers that are not up."""
-    missed: Int64
-    """By peer, the events that it should have got and did not."""
-    received: Int64
-    """By peer, the copies that it got."""
-
-    @property
-    def hit_ratio(self) -> float:
-        """Of all that should be reached, how many were."""
-        return float(self.reached.sum() / max(self.subscribers.sum(), 1))
-
-    @property
-    def mean_hops(self) -> float:
-        """From publisher to subscriber, by subscriber."""
-        others = self.reached.sum() - np.count_nonzero(self.subscribers)
-        return float(self.hops.sum() / max(others, 1))
+class Dissemination(Outcome):
+    """What became of events that went along rings and across them."""
 
     @property
     def duplication(self) -> float:
