@@ -80,7 +80,7 @@ def test_a_peer_opens_no_more_letters_than_it_may_whatever_it_is_answered(monkey
 
 def test_who_does_not_answer_is_forgotten_after_patience_and_not_a_turn_later() -> None:
     async def run() -> None:
-        async with Node(slow()) as first, Node(slow(first)) as deaf, Node(slow(first, patience_s=0.2)) as node:
+        async with Node(slow()) as first, Node(slow(first)) as deaf, Node(slow(first, patience_s=1.0)) as node:
             known = node._letters.gossiping.everybody
             for one in (first, deaf, node):
                 one.subscribe("nasa")
@@ -93,7 +93,7 @@ def test_who_does_not_answer_is_forgotten_after_patience_and_not_a_turn_later() 
 
 def test_nobody_is_forgotten_for_a_letter_that_could_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
-        async with Node(settings()) as first, Node(replace(settings(first.address), patience_s=0.1)) as node:
+        async with Node(settings()) as first, Node(settings(first.address)) as node:
             for one in (first, node):
                 one.subscribe("nasa")
             await until(lambda: is_complete([first, node]), "rings are complete")
