@@ -10,6 +10,7 @@ from tidegate.kernels import njit
 from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import EMPTY
 from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
+from tidegate.overlay.poldercast.rings import has_unmet
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
@@ -38,6 +39,8 @@ TICK_S: Final = 0.01
 """What the clocks of peers count."""
 _NOON: Final = 1 << 28
 """What they say at the beginning: nothing is older than that, and they have three months to go."""
+_PATIENCE, _WARY = 1, 2
+"""Where in the pace these are."""
 _A_TURN: Final = 6
 """What one turn sends at most: a letter for each module, one to whom one came by, the next turn, and a look before
 that."""
@@ -199,7 +202,16 @@ def _is_time(nodes: Nodes, world: World, flight: Flight) -> Any:
     me = flight.to
     if not world.up[me] or world.turns[me] != flight.number:
         return False
-    return flight.kind == TURN or (nodes.asked[me] >= 0).any()
+    is_time = flight.kind == TURN
+    for module in range(len(world.periods)):
+        is_time |= _is_silent(nodes, world, me, module, flight.when)
+    return is_time
+
+
+@njit(cache=True)
+def _is_silent(nodes: Nodes, world: World, me: int, module: int, now: float) -> Any:
+    """Return whether somebody should have answered by now."""
+    return nodes.asked[me, module] >= 0 and now >= world.asked[me, module] + world.pace[_PATIENCE]
 
 
 @njit(cache=True)
@@ -240,10 +252,10 @@ def _turn(
     # Whatever else was to come up is none.
     world.turns[me] += 1
     for module in range(len(world.periods)):
-        awaits = nodes.asked[me, module] >= 0
-        if world.gossiped[me] % world.periods[module] != 0 or (awaits and now < world.asked[me, module] + patience):
+        is_silent = _is_silent(nodes, world, me, module, now)
+        if world.gossiped[me] % world.periods[module] != 0 or (nodes.asked[me, module] >= 0 and not is_silent):
             continue
-        if awaits:
+        if is_silent:
             world.haste[me] = np.maximum(world.haste[me], np.int64(wary))
         _write(nodes, world, flights, posted, me, module, now, scratch, random, out)
     if again > 0 and world.gossiped[me] % np.int64(again) == 0:
@@ -335,11 +347,32 @@ def _read(
         awaited = close_gossip(nodes, me, module, sender, letter, scratch, random)
         if awaited and world.haste[me, module] > 0:
             _write(nodes, world, flights, posted, me, module, flight.when, scratch, random, out)
+        _write_to_unmet(nodes, world, flights, posted, me, flight.when, scratch, random, out)
         return
     answer = out[: world.lengths[module]]
     answer_gossip(nodes, me, module, sender, letter, scratch, random, answer)
     posted.sent[me] += 1
     _post(flights, world, ANSWER, sender, me, module, answer, flight.when)
+    _write_to_unmet(nodes, world, flights, posted, me, flight.when, scratch, random, out)
+
+
+@njit(cache=True)
+def _write_to_unmet(
+    nodes: Nodes,
+    world: World,
+    flights: Flights,
+    posted: Posted,
+    me: int,
+    now: float,
+    scratch: Scratch,
+    random: State,
+    out: Int64,
+) -> None:
+    """Let a peer write at once if somebody is next to it in a ring whom it has not met: that one may not know it."""
+    if world.pace[_WARY] == 0 or nodes.asked[me, RINGS] >= 0 or not has_unmet(nodes, me):
+        return
+    _write(nodes, world, flights, posted, me, RINGS, now, scratch, random, out)
+    send(flights, now + world.pace[_PATIENCE], CHECK, me, me, 0, world.turns[me])
 
 
 @njit(cache=True)

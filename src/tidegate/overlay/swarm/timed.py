@@ -34,7 +34,7 @@ class Pace:
     cycle_s: float = 60.0
     patience_s: float = 1.0
     """Who has not answered after so long is silent; longer than an answer takes."""
-    hasty_letters: int = 60
+    hasty_letters: int = 30
     """Who has just come is in haste: by every module it writes again as soon as it is answered, or patience is over, so
     many letters long. It knows next to nobody, and nobody knows it."""
     wary_letters: int = 5
