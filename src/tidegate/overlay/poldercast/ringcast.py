@@ -1,7 +1,7 @@
 """RingCast (section 3.3.2): to whom a peer passes an event on that it has seen for the first time.
 
 Along the ring, away from where it came; and to others that follow the topic, picked from the views, until there are as
-many as the fan-out.
+many as the fan-out. A copy says to whom else its sender sends the event: who gets it leaves those alone.
 """
 
 from typing import Any, Final
@@ -33,12 +33,22 @@ def pair_of(nodes: Nodes, peer: int, topic: int) -> Any:
 
 @njit(cache=True)
 def pass_on(
-    nodes: Nodes, me: int, topic: int, sender: int, shortcuts: int, reachable: Any, random: State, out: Int64
+    nodes: Nodes,
+    me: int,
+    topic: int,
+    sender: int,
+    served: Int64,
+    shortcuts: int,
+    reachable: Any,
+    random: State,
+    out: Int64,
 ) -> Any:
     """Fill `out`, as long as the fan-out, with those that an event goes to next, and return how many they are.
 
-    The sender is -1 where an event begins. `reachable` says by peer who can be reached, as far as `me` can tell: who
-    cannot be is stood in for, a ring neighbour by the next one. `me` follows the topic, or the event goes nowhere.
+    The sender is -1 where an event begins. `served` are those that the sender sends it to besides, as far as it has
+    said: they get no copy. Nor does another for a ring neighbour among them, whose place stays empty: it has the event,
+    so the ring goes on from there. `reachable` says by peer who can be reached, as far as `me` can tell: who cannot be
+    is stood in for, a ring neighbour by the next one. `me` follows the topic, or the event goes nowhere.
     """
     pair = pair_of(nodes, me, topic)
     if pair < 0:
@@ -46,15 +56,21 @@ def pass_on(
     half = nodes.rings.shape[1] // 2
     after = _first_reachable(nodes.rings[pair, :half], reachable)
     before = _first_reachable(nodes.rings[pair, half:], reachable)
-    n = 0
+    n, places = 0, len(out)
     if after >= 0 and after != sender:
-        out[n] = after
-        n += 1
+        if _among(served, len(served), after):
+            places -= 1
+        else:
+            out[n] = after
+            n += 1
     # Two peers are each other's neighbour on both sides.
-    if before >= 0 and before not in (sender, after) and n < len(out):
-        out[n] = before
-        n += 1
-    return _with_shortcuts(nodes, me, topic, sender, shortcuts, reachable, random, out, n)
+    if before >= 0 and before not in (sender, after) and n < places:
+        if _among(served, len(served), before):
+            places -= 1
+        else:
+            out[n] = before
+            n += 1
+    return _with_shortcuts(nodes, me, topic, sender, served, shortcuts, reachable, random, out[:places], n)
 
 
 @njit(cache=True)
@@ -67,7 +83,16 @@ def _first_reachable(side: Int64, reachable: Any) -> Any:
 
 @njit(cache=True)
 def _with_shortcuts(
-    nodes: Nodes, me: int, topic: int, sender: int, shortcuts: int, reachable: Any, random: State, out: Int64, n: int
+    nodes: Nodes,
+    me: int,
+    topic: int,
+    sender: int,
+    served: Int64,
+    shortcuts: int,
+    reachable: Any,
+    random: State,
+    out: Int64,
+    n: int,
 ) -> Any:
     """Add others that follow the topic, any of those in the views, until there are as many as the fan-out."""
     ring, met = n, 0
@@ -78,7 +103,9 @@ def _with_shortcuts(
             if entry < 0:
                 break
             peer = peer_in(entry)
-            if peer == sender or not reachable[peer] or _among(out, n, peer) or pair_of(nodes, peer, topic) < 0:
+            if peer == sender or not reachable[peer] or _among(out, n, peer) or _among(served, len(served), peer):
+                continue
+            if pair_of(nodes, peer, topic) < 0:
                 continue
             met += 1
             # A sample of fixed size from a stream of unknown length.
@@ -93,9 +120,9 @@ def _with_shortcuts(
 
 
 @njit(cache=True)
-def _among(out: Int64, n: int, peer: int) -> Any:
+def _among(row: Int64, n: int, peer: int) -> Any:
     # No array in between: this is asked for every entry of every view.
     found = False
     for i in range(n):
-        found |= out[i] == peer
+        found |= row[i] == peer
     return found

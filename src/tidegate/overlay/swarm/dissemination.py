@@ -83,7 +83,7 @@ def disseminated(
     by_topic = np.zeros((5, topics), np.int64)
     by_peer = np.zeros((2, peers), np.int64)
     reachable = swarm.up if stand_in else np.ones(peers, np.bool_)
-    room = np.zeros((2, peers), np.int64), np.zeros(fan_out, np.int64)
+    room = np.zeros((2, peers), np.int64), np.zeros((peers, fan_out), np.int64)
     random = random_state([swarm.seed, 2, seed])
     _publish_all(
         swarm.nodes,
@@ -114,7 +114,7 @@ def _publish_all(
     by_peer: Int64,
 ) -> None:
     nodes, random = lent(nodes), lent(random)
-    queue, out = lent(room)
+    queue, told = lent(room)
     hop = np.full(len(up), -1, np.int64)
     for topic in range(by_topic.shape[1]):
         everybody = subscribers.values[subscribers.offsets[topic] : subscribers.offsets[topic + 1]]
@@ -123,7 +123,7 @@ def _publish_all(
         if len(present) > 0:
             first = one_of(present, publishers, random)
             _spread(
-                nodes, topic, first, up, reachable, shortcuts, random, queue, out, hop, by_topic[:, topic], by_peer[1]
+                nodes, topic, first, up, reachable, shortcuts, random, queue, told, hop, by_topic[:, topic], by_peer[1]
             )
         for peer in present:
             if hop[peer] < 0:
@@ -148,12 +148,14 @@ def _spread(
     shortcuts: int,
     random: State,
     queue: Int64,
-    out: Int64,
+    told: Int64,
     hop: Int64,
     counts: Int64,
     received: Int64,
 ) -> None:
-    """Let an event spread from its publisher, and count; `queue` has who was reached, in order, and by whom."""
+    """Let an event spread from its publisher, and count; `queue` has who was reached, in order, and by whom;
+    `told` by peer whom it told."""
+    none = np.empty(0, np.int64)
     queue[0, 0], queue[1, 0] = first, -1
     hop[first] = 0
     begin, end = 0, 1
@@ -161,7 +163,9 @@ def _spread(
         me, sender = queue[0, begin], queue[1, begin]
         begin += 1
         counts[3] += hop[me]
-        for i in range(pass_on(nodes, me, topic, sender, shortcuts, reachable, random, out)):
+        served, out = told[sender] if sender >= 0 else none, told[me]
+        out[:] = -1
+        for i in range(pass_on(nodes, me, topic, sender, served, shortcuts, reachable, random, out)):
             peer = out[i]
             if not up[peer]:
                 counts[4] += 1
