@@ -1,20 +1,22 @@
 """RingCast (section 3.3.2): to whom a peer passes an event on that it has seen for the first time.
 
 Along the ring, away from where it came; and to others that follow the topic, picked from the views, until there are as
-many as the fan-out. A copy says to whom else its sender sends the event: who gets it leaves those alone.
+many as the fan-out. A copy names some that have the event, or are being sent it: who gets it leaves those alone.
 """
 
 from typing import Any, Final
 
 from tidegate.csr import Int64
 from tidegate.kernels import njit
-from tidegate.overlay.poldercast.entries import below, peer_in
+from tidegate.overlay.poldercast.entries import EMPTY, below, peer_in
 from tidegate.overlay.poldercast.state import Nodes
 from tidegate.workload.alias import State
 
 BY_CYCLON, BY_VICINITY, BY_BOTH = 1, 2, 3
 """Which views shortcuts are picked from."""
 LEAST_FAN_OUT: Final = 2
+NAMED: Final = 8
+"""How many a copy names at most."""
 
 
 @njit(cache=True)
@@ -45,10 +47,10 @@ def pass_on(
 ) -> Any:
     """Fill `out`, as long as the fan-out, with those that an event goes to next, and return how many they are.
 
-    The sender is -1 where an event begins. `served` are those that the sender sends it to besides, as far as it has
-    said: they get no copy. Nor does another for a ring neighbour among them, whose place stays empty: it has the event,
-    so the ring goes on from there. `reachable` says by peer who can be reached, as far as `me` can tell: who cannot be
-    is stood in for, a ring neighbour by the next one. `me` follows the topic, or the event goes nowhere.
+    The sender is -1 where an event begins. `served` are those that its copy named: they get none. Nor does anybody
+    else for a ring neighbour among them, whose place stays empty: the ring goes on from there. `reachable` says by peer
+    who can be reached, as far as `me` can tell: who cannot be is stood in for, a ring neighbour by the next one. `me`
+    follows the topic, or the event goes nowhere.
     """
     pair = pair_of(nodes, me, topic)
     if pair < 0:
@@ -71,6 +73,28 @@ def pass_on(
             out[n] = before
             n += 1
     return _with_shortcuts(nodes, me, topic, sender, served, shortcuts, reachable, random, out[:places], n)
+
+
+@njit(cache=True)
+def name(me: int, sender: int, served: Int64, receivers: Int64, named: Int64) -> None:
+    """Fill `named` with those that copies to some receivers name: these; whom `me` has the event from; and whom that
+    one named, as many as there is room for. `EMPTY` is behind them."""
+    named[:] = EMPTY
+    n = 0
+    for peer in receivers:
+        n = _add(named, n, peer)
+    n = _add(named, n, sender)
+    for peer in served:
+        if peer != me:
+            n = _add(named, n, peer)
+
+
+@njit(cache=True)
+def _add(named: Int64, n: int, peer: int) -> Any:
+    if peer < 0 or n == len(named):
+        return n
+    named[n] = peer
+    return n + 1
 
 
 @njit(cache=True)

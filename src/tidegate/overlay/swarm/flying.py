@@ -9,7 +9,7 @@ from tidegate.csr import Csr, Int32, Int64
 from tidegate.kernels import njit
 from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import EMPTY
-from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
+from tidegate.overlay.poldercast.ringcast import NAMED, name, pair_of, pass_on
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
@@ -357,7 +357,7 @@ def _receive(
     spreading.doubled[0 if known else 1, me] += 1
     if not known:
         hops = flight.number & ((1 << _HOPS) - 1)
-        served = flights.letter[flight.slot]
+        served = flights.letter[flight.slot, :NAMED]
         _pass_on(nodes, world, flights, spreading, shortcuts, me, flight.sender, served, topic, hops, flight.when)
 
 
@@ -375,7 +375,7 @@ def _pass_on(
     hops: int,
     now: float,
 ) -> None:
-    """Let a peer send an event to others; each copy says to whom, as far as there is room in a letter."""
+    """Let a peer send an event to others."""
     pair = pair_of(nodes, me, topic)
     spreading.seen[pair] = spreading.event[topic]
     spreading.hops[pair] = hops
@@ -384,11 +384,12 @@ def _pass_on(
     reachable = world.reachable[world.side[me]]
     number = spreading.event[topic] << _HOPS | (hops + 1)
     many = pass_on(nodes, me, topic, sender, served, shortcuts, reachable, spreading.random, out)
-    named = min(many, flights.letter.shape[1])
+    # Before any is sent: who is served may be in the very letter that is written next.
+    named = np.empty(NAMED, np.int64)
+    name(me, sender, served, out[:many], named)
     for i in range(many):
         if _connected(world, me, out[i]):
             slot = send(flights, now + _way(world.latency, me, out[i]), COPY, out[i], me, topic, number)
-            flights.letter[slot, :named] = out[:named]
-            flights.letter[slot, named:] = EMPTY
+            flights.letter[slot, :NAMED] = named
         else:
             spreading.lost[topic] += 1
