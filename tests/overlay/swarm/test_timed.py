@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tidegate.csr import from_rows
 from tidegate.errors import ConfigError
 from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.settings import Gossip, Settings
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import completeness
 from tidegate.overlay.swarm.flights import TURN, arrive, due, flights_of, room_for, send, with_more_room
@@ -70,6 +71,20 @@ def test_events_reach_everybody_and_take_as_long_as_their_hops(settled: Timed) -
     assert not outcome.lost.any()
     assert (outcome.copies <= 2 * outcome.reached).all()
     assert 0.02 < settled.mean_delay_s() / outcome.mean_hops < 0.13
+
+
+def test_copies_name_on_their_way_who_has_the_event() -> None:
+    swarm = Swarm(from_rows([[0]] * 4), Settings(Gossip(letter=2), Gossip(letter=2), Gossip(view=4, letter=2)), seed=1)
+    swarm.warm()
+    timed = Timed(swarm)
+    timed.run(20 * 60.0)
+    assert completeness(swarm).missing == 0
+    for _ in range(3):
+        timed.publish()
+        timed.run(timed.now + 30)
+        assert timed.outcome().reached.tolist() == [4]
+        # Both next ones send it to the one across, which sends it to neither.
+        assert timed.outcome().copies.tolist() == [4]
 
 
 def test_a_seed_determines_all_and_events_change_nothing_of_the_overlay() -> None:

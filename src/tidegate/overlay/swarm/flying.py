@@ -9,7 +9,7 @@ from tidegate.csr import Csr, Int32, Int64
 from tidegate.kernels import njit
 from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import EMPTY
-from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
+from tidegate.overlay.poldercast.ringcast import NAMED, name, pair_of, pass_on
 from tidegate.overlay.poldercast.rings import has_unmet
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
@@ -154,7 +154,7 @@ def publish(
 
     There has to be room for all that is sent.
     """
-    settled = world.came <= now - warm_up
+    settled, none = world.came <= now - warm_up, np.empty(0, np.int64)
     spreading.copies[:] = 0
     spreading.lost[:] = 0
     spreading.received[:] = 0
@@ -166,7 +166,7 @@ def publish(
             spreading.event[topic] += 1
             spreading.published[topic] = now
             spreading.received[first] += 1
-            _pass_on(nodes, world, flights, spreading, shortcuts, first, -1, topic, 0, now)
+            _pass_on(nodes, world, flights, spreading, shortcuts, first, -1, none, topic, 0, now)
 
 
 @njit(cache=True)
@@ -390,7 +390,8 @@ def _receive(
     spreading.doubled[0 if known else 1, me] += 1
     if not known:
         hops = flight.number & ((1 << _HOPS) - 1)
-        _pass_on(nodes, world, flights, spreading, shortcuts, me, flight.sender, topic, hops, flight.when)
+        served = flights.letter[flight.slot, :NAMED]
+        _pass_on(nodes, world, flights, spreading, shortcuts, me, flight.sender, served, topic, hops, flight.when)
 
 
 @njit(cache=True)
@@ -402,10 +403,12 @@ def _pass_on(
     shortcuts: int,
     me: int,
     sender: int,
+    served: Int64,
     topic: int,
     hops: int,
     now: float,
 ) -> None:
+    """Let a peer send an event to others."""
     pair = pair_of(nodes, me, topic)
     spreading.seen[pair] = spreading.event[topic]
     spreading.hops[pair] = hops
@@ -413,8 +416,13 @@ def _pass_on(
     out = np.empty(spreading.fan_outs[me], np.int64)
     reachable = world.reachable[world.side[me]]
     number = spreading.event[topic] << _HOPS | (hops + 1)
-    for i in range(pass_on(nodes, me, topic, sender, shortcuts, reachable, spreading.random, out)):
+    many = pass_on(nodes, me, topic, sender, served, shortcuts, reachable, spreading.random, out)
+    # Before any is sent: who is served may be in the very letter that is written next.
+    named = np.empty(NAMED, np.int64)
+    name(me, sender, served, out[:many], named)
+    for i in range(many):
         if _connected(world, me, out[i]):
-            send(flights, now + _way(world.latency, me, out[i]), COPY, out[i], me, topic, number)
+            slot = send(flights, now + _way(world.latency, me, out[i]), COPY, out[i], me, topic, number)
+            flights.letter[slot, :NAMED] = named
         else:
             spreading.lost[topic] += 1
