@@ -2,10 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tests.cli.test_run import tidegate
+from tidegate.cli.simulating import Simulation
+from tidegate.errors import ConfigError
+from tidegate.workload.breadth_first import breadth_first
+from tidegate.workload.follows import Follows, fans
 
 
 def test_a_simulation_shows_rings_that_become_complete_and_writes_a_page(tmp_path: Path) -> None:
@@ -29,6 +35,36 @@ def test_peers_come_and_go_as_a_trace_has_it(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert len({line.split()[1] for line in run.stdout.splitlines()[1:]}) > 1
     assert tidegate(tmp_path, "overlay", "simulate", *asked).stdout == run.stdout
+
+
+def stored(folder: Path, follows: Follows) -> str:
+    path = folder / "graph.parquet"
+    source = np.repeat(np.arange(follows.users), np.diff(follows.followed.offsets))
+    pq.write_table(pa.table({"src": source, "dst": follows.followed.values}), path)
+    return str(path)
+
+
+def asked(topics: str, peers: int, mean: int | None = None) -> Simulation:
+    return Simulation(peers, topics, mean, 1, "none", "none", 2, 1, seed=3)
+
+
+def test_of_a_graph_that_is_larger_a_part_is_taken_breadth_first_with_every_follow_inside(tmp_path: Path) -> None:
+    graph = fans(400, 40, seed=5)
+    file = stored(tmp_path, graph)
+    wanted = breadth_first(graph, 100, seed=3)
+    found = asked(file, 100).follows()
+    assert found.followed.offsets.tolist() == wanted.followed.offsets.tolist()
+    assert found.followed.values.tolist() == wanted.followed.values.tolist()
+    assert asked(file, 400).follows().pairs == graph.pairs
+    assert asked(file, 3).follows().users == 3
+
+
+def test_a_graph_that_is_too_small_and_a_mean_for_one_that_is_given_are_refused(tmp_path: Path) -> None:
+    file = stored(tmp_path, fans(50, 4, seed=5))
+    with pytest.raises(ConfigError, match="has 50 users: 51 are needed: give --peers 50 at most"):
+        asked(file, 51).follows()
+    with pytest.raises(ConfigError, match="--mean 4: of a graph in a file every follow is kept"):
+        asked(file, 50, mean=4).follows()
 
 
 def test_what_cannot_be_simulated_is_refused_with_the_remedy(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,8 +19,9 @@ from tidegate.deliver.inbox import Inbox
 from tidegate.errors import ConfigError
 from tidegate.overlay.node.background import BackgroundNode
 from tidegate.overlay.node.messages import LARGEST_EVENT
-from tidegate.overlay.node.node import Delivered, Node
+from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.settings import NodeSettings
+from tidegate.overlay.node.unread import Delivered
 from tidegate.spark.offload import Offload, OffloadSettings
 from tidegate.spark.peers import Peers, PeerSettings
 from tidegate.spark.seeking import Seeking
@@ -166,6 +168,32 @@ def test_without_anybody_there_all_waits_and_the_job_goes_on(tmp_path: Path) -> 
     batch = rows(("nasa", "1"), ("esa", "2"))
     assert nobody.hand_over(batch, "run", 0).equals(batch)
     nobody.close()
+
+
+def test_a_batch_that_peers_are_too_slow_for_goes_on_and_says_how_many_wait(
+    readers: list[Reader], peers: PeerSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    hurried = Peers(replace(peers, only=True, longest_s=0.0))
+    batch = rows(("nasa", "1"), ("nasa", "2"))
+    assert hurried.hand_over(batch, "run", 0).equals(batch)
+    assert "of 2 events, 2 are not known to be told by peers, and wait in the inbox" in caplog.text
+    hurried.close()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"join": (Address("10.1.0.7", 1),)}, "give --overlay-key-file"),
+        ({"listen": Address("0.0.0.0", 1)}, "say by --overlay-advertise HOST:PORT"),
+        ({"join": (Address("10.1.0.7", 1),), "key_file": "key"}, "give --overlay-listen with an address"),
+    ],
+)
+def test_messages_name_the_options_of_the_job(wrong: dict[str, Any], said: str, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(KEY)
+    if "key_file" in wrong or "listen" in wrong:
+        wrong = {**wrong, "key_file": tmp_path / "key"}
+    with pytest.raises(ConfigError, match=said):
+        Peers(replace(PeerSettings((Address("127.0.0.1", 9),)), **wrong)).open()
 
 
 def test_a_job_that_begins_anew_looks_for_peers_anew(readers: list[Reader], peers: PeerSettings) -> None:

@@ -17,9 +17,14 @@ def simulate(
     peers: Annotated[int, typer.Option(min=3, help="How many peers there are.")] = 1_000,
     topics: Annotated[
         str,
-        typer.Option(help="What they follow: each other, like facebook or twitter, or a file (Parquet: src, dst)."),
+        typer.Option(
+            help="What they follow: each other, like facebook or twitter, or a file (Parquet: src, dst), of which a "
+            "part is taken breadth first, with every follow inside."
+        ),
     ] = "facebook",
-    mean: Annotated[int | None, typer.Option(min=1, help="Topics that a peer follows, in the mean: 10 or 30.")] = None,
+    mean: Annotated[
+        int | None, typer.Option(min=1, help="Topics that a peer follows, in the mean: 10 or 30; not of a file.")
+    ] = None,
     cycles: Annotated[int, typer.Option(min=1, help="So often everybody gossips; a cycle is a minute.")] = 40,
     churn: Annotated[
         str,

@@ -18,9 +18,10 @@ from rich.markup import escape
 
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.overlay.node.messages import LARGEST_EVENT
-from tidegate.overlay.node.node import Delivered, Node
+from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.profile import topic_bytes
 from tidegate.overlay.node.settings import NodeSettings
+from tidegate.overlay.node.unread import Delivered
 
 _EVERY_S: Final = 5.0
 _STATUS_S: Final = 1.0

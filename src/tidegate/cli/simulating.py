@@ -18,7 +18,8 @@ from tidegate.overlay.swarm.ring_page import RingPage
 from tidegate.overlay.swarm.sessions import Sessions, always, drawn_sessions, read_sessions
 from tidegate.overlay.swarm.swarm import Swarm
 from tidegate.overlay.swarm.timed import Pace, Timed
-from tidegate.workload.follows import FACEBOOK_LIKE, TWITTER_LIKE, Follows, fans, friends, thinned
+from tidegate.workload.breadth_first import STARTS, breadth_first
+from tidegate.workload.follows import FACEBOOK_LIKE, TWITTER_LIKE, Follows, fans, friends, stored_follows
 
 CHURNS: Final = ("none", "skype", "crowd", "departure", "partition")
 _HEADS: Final = ("cycle", "peers", "complete", "hit ratio", "missed by", "hops", "copies")
@@ -47,7 +48,18 @@ class Simulation:
             return friends(self.peers, self.mean or 2 * FACEBOOK_LIKE, self.seed)
         if self.topics == "twitter":
             return fans(self.peers, self.mean or TWITTER_LIKE, self.seed)
-        return thinned(_file(self.topics, "topics", ("facebook", "twitter")), self.peers, self.mean or 30, self.seed)
+        return self._sampled(_file(self.topics, "topics", ("facebook", "twitter")))
+
+    def _sampled(self, path: Path) -> Follows:
+        """Take a part of a real graph with all follows inside it, as the thesis does (section 3.5.1)."""
+        if self.mean is not None:
+            raise ConfigError(f"--mean {self.mean}: of a graph in a file every follow is kept, so leave it out")
+        graph = stored_follows(path)
+        if graph.users < self.peers:
+            raise ConfigError(
+                f"{path} has {graph.users:,} users: {self.peers:,} are needed: give --peers {graph.users} at most"
+            )
+        return breadth_first(graph, self.peers, self.seed, min(STARTS, self.peers))
 
     def sessions(self, seconds: float) -> Sessions:
         """Who is there when."""

@@ -1,6 +1,7 @@
 """Peers on loopback, for tests: quick to gossip and patient, since the machine may be busy."""
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -39,6 +40,24 @@ def is_complete(nodes: list[Node]) -> bool:
             if len(ring) > 1 and (after[:1], before[:1]) != others:
                 return False
     return True
+
+
+async def read(node: Node, many: int) -> list[str]:
+    """The texts of the next events of a peer, topic by topic."""
+    await until(lambda: node.counters.delivered >= many, f"{many} events come to a peer")
+    texts = []
+    async for event in node.events():
+        texts.append(f"{event.topic}: {event.text}")
+        if len(texts) == many:
+            break
+    return sorted(texts)
+
+
+def say(to: Address, *messages: bytes) -> None:
+    """Send datagrams to a peer that are not from one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
+        for message in messages:
+            mouth.sendto(message, to)
 
 
 async def until(holds: Callable[[], bool], what: str) -> None:

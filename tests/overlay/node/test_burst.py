@@ -44,16 +44,16 @@ def test_who_is_sent_events_is_not_forgotten_for_a_letter_that_it_is_too_busy_to
             node.subscribe("nasa")
             busy.subscribe("nasa")
             await until(lambda: is_complete([node, busy]), "rings are complete")
-            task, take = busy._task, busy._carrier._take
+            task, take = busy._task, busy._voice.carrier._take
             assert task is not None
             task.cancel()
-            busy._carrier._take = lambda _: None
+            busy._voice.carrier._take = lambda _: None
             publishing = asyncio.create_task(node.publish("nasa", "news"))
             await until(lambda: node._spreading.is_sending(busy.id), "it is sent an event")
             before = node.counters.sent["open"]
             await until(lambda: node.counters.sent["open"] > before + 10, "it has left letters without an answer")
             assert busy.id in node.neighbours("nasa")[0]
-            busy._carrier._take = take
+            busy._voice.carrier._take = take
             publishing.cancel()
             node._spreading.leave(busy.id)
 

@@ -7,24 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.deliver.ends import Address
+from tests.overlay.node.profiles import HERE, SMALL, Clock, profile
 from tidegate.overlay.node import directory as directories
 from tidegate.overlay.node.directory import ME, Directory
 from tidegate.overlay.node.gossiping import Gossiping
 from tidegate.overlay.node.messages import Letter
-from tidegate.overlay.node.profile import Profile, gaps_of, steps_of
+from tidegate.overlay.node.profile import gaps_of
 from tidegate.overlay.poldercast.entries import entry_of
-from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY, Gossip, Settings
+from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY
 from tidegate.workload.alias import random_state
-
-HERE = Address("127.0.0.1", 9)
-SMALL = Settings(Gossip(4, 3), Gossip(4, 3), Gossip(4, 3))
-
-
-def profile(peer: int, topics: set[int], version: int = 1, held: int = 0) -> Profile:
-    rising = np.array(sorted(topics), np.uint64)
-    gaps = np.full((len(rising), 2), np.inf, np.float32)
-    return Profile.of(peer, version, HERE, rising, np.full(len(rising), held, np.int8), steps_of(gaps))
 
 
 def topics_of(directory: Directory, number: int) -> set[int]:
@@ -85,14 +76,6 @@ def test_an_older_profile_does_not_replace_a_later_one() -> None:
     assert topics_of(directory, number) == {1, 2}
     directory.learn(profile(5, {7}, version=4))
     assert topics_of(directory, number) == {7}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_what_a_peer_says_of_itself_counts_more_than_what_others_say_of_it() -> None:
@@ -241,9 +224,23 @@ def test_whoever_is_written_to_stays_in_its_rings_until_it_is_silent() -> None:
     assert opened[0].id == 5
     assert gossiping.neighbours(10) == ([5], [5])
     assert [one.id for one in gossiping.receivers(10, None, (), 2)] == [5]
-    assert gossiping.open(RINGS) is None
-    assert gossiping.neighbours(10) == ([], [])
+    assert gossiping.awaits(RINGS)
+    assert gossiping.give_up(RINGS, lambda _: False)
     assert not gossiping.awaits(RINGS)
+    assert gossiping.neighbours(10) == ([], [])
+    assert gossiping.open(RINGS) is None
+
+
+def test_who_is_excused_is_not_forgotten_for_an_answer_that_does_not_come() -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    assert not gossiping.give_up(RINGS, lambda _: False)
+    gossiping.answer(Letter(RINGS, profile(5, {10})))
+    gossiping.open(RINGS)
+    assert not gossiping.give_up(RINGS, lambda peer: peer == 5)
+    assert not gossiping.awaits(RINGS)
+    assert gossiping.neighbours(10) == ([5], [5])
 
 
 def test_who_follows_a_topic_no_longer_is_in_its_ring_no_longer() -> None:

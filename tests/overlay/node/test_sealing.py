@@ -4,20 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.overlay.node.profiles import Clock
 from tidegate.overlay.node import sealing
 from tidegate.overlay.node.carrier import DATAGRAM
 from tidegate.overlay.node.messages import Kind
 from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError, Seal
 
 KEY = b"k" * 16
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ class Counters:
     refused: Counter[str] = field(default_factory=Counter)
     """By reason: what was not heeded. Those of `Seal.opened`, and `meaning`: sealed, but nothing in the schema;
     `sender`: a letter with another's profile; `place`: a profile that names a place that may not be; `late`: an answer
-    that nobody waits for; `topic`: an event that one does not follow; `busy`: more than can be done at once;
-    `connection`: one that ended before its message did, or was not heeded."""
+    that nobody waits for; `topic`: an event that one does not follow; `often`: more letters than any peer opens, with
+    answers to one place; `busy`: more than can be done at once; `connection`: one that ended before its message did, or
+    was not heeded."""
     unsent: Counter[str] = field(default_factory=Counter)
     """By how it would have gone: `datagram` or `connection`."""
     bytes_sent: int = 0

@@ -15,7 +15,7 @@ from tidegate.deliver.ends import Address
 from tidegate.growth import with_room
 from tidegate.overlay.node.numbering import Numbering
 from tidegate.overlay.node.profile import Digests, Held, Profile, gaps_of, steps_of
-from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.entries import heard, peer_in
 from tidegate.overlay.poldercast.rings import leave_rings
 from tidegate.overlay.poldercast.settings import Settings
 from tidegate.overlay.poldercast.state import Nodes, Scratch, Ways, nodes_of, scratch_of
@@ -112,6 +112,12 @@ class Directory:
         """Let rings be as they were."""
         nodes, many = self.nodes, len(held)
         nodes.rings[:], nodes.held[:many], nodes.gaps[:many] = rings, held, gaps
+
+    def set_back(self, ticks: int) -> None:
+        """Let all times in views and notes be so much earlier; none is before 0."""
+        nodes = self.nodes
+        for part in (nodes.cyclon, nodes.vicinity, nodes.rings, nodes.gone):
+            part[part >= 0] -= np.minimum(heard(part[part >= 0]), ticks) << 32
 
     def make_room(self, profiles: Sequence[Profile]) -> None:
         """See to it that these can be learned with none of them forgotten before it is in a view."""

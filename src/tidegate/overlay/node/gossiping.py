@@ -1,15 +1,19 @@
 """The protocol of one peer between letters that come and letters that go.
 
-On one side of it are numbers and arrays, on the other profiles. It knows no sockets, and no time but its own cycles.
+On one side of it are numbers and arrays, on the other profiles. It knows no sockets. Its clock counts ticks, from noon
+on, and tells the time: some gossip more often than others, and if clocks counted that, ages would mean something else
+to everybody, and who is dead would be taken for young.
 """
 
+import time
 from collections.abc import Callable, Collection, Iterable
+from typing import Final
 
 import numpy as np
 
 from tidegate.csr import Int64
 from tidegate.overlay.node.directory import ME, Directory
-from tidegate.overlay.node.messages import Letter
+from tidegate.overlay.node.messages import OLDEST, Letter
 from tidegate.overlay.node.profile import Profile
 from tidegate.overlay.poldercast.entries import MET, column_of, entry_of, filled, heard, peer_in
 from tidegate.overlay.poldercast.ringcast import BY_BOTH, pass_on
@@ -18,36 +22,42 @@ from tidegate.overlay.poldercast.state import letters
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
 from tidegate.workload.alias import State
 
+TICK_S: Final = 0.001
+"""What clocks of peers count, and ages. News gains up to one at every hand it goes through, and the youngest is
+believed: so a tick is far shorter than letters are apart."""
+NOON: Final = OLDEST
+"""What a clock says at the beginning: nothing is older."""
+
 
 class Gossiping:
     """Steps of the peer whose directory it is."""
 
-    def __init__(self, directory: Directory, settings: Settings, random: State) -> None:
-        """Draw from a generator that nobody else draws from."""
-        self.directory, self._random = directory, random
+    def __init__(
+        self, directory: Directory, settings: Settings, random: State, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Draw from a generator that nobody else draws from; `clock` tells the time in seconds, since whenever."""
+        self.directory, self._random, self._clock = directory, random, clock
+        self._noon, self._cycles = clock(), 0
         self._settings, self._outs = settings, letters(settings)
         self.most_named = max(part.letter for part in settings.parts)
 
     def pass_cycle(self) -> list[int]:
         """Let a cycle go by; return the modules whose turn it is."""
-        clock = self.directory.nodes.clock
-        clock[ME] += 1
+        self._cycles += 1
         self.directory.renew_profile()
-        return [module for module, part in enumerate(self._settings.parts) if clock[ME] % part.period == 0]
+        return [module for module, part in enumerate(self._settings.parts) if self._cycles % part.period == 0]
 
     def open(self, module: int) -> tuple[Profile, Letter] | None:
-        """Return to whom a letter goes, and the letter, if anybody is known.
+        """Return to whom a letter goes, and the letter, if anybody is known. No answer is awaited by this module.
 
-        Whoever has not answered the last one is forgotten. Whoever is written to stays in its rings meanwhile: letters
-        take their time here, and events that come before the answer does are for it as well.
+        Whoever is written to stays in its rings meanwhile: letters take their time here, and events that come before
+        the answer does are for it as well.
         """
+        self._tell_time()
         own, out = self.directory, self._outs[module]
-        nodes = own.nodes
-        if self.awaits(module):
-            forget(nodes, ME, nodes.asked[ME, module])
-            nodes.asked[ME, module] = -1
+        own.renew_profile()
         before = own.rings()
-        target = open_gossip(nodes, ME, module, own.scratch, self._random, out)
+        target = open_gossip(own.nodes, ME, module, own.scratch, self._random, out)
         own.restore(*before)
         return None if target < 0 else (own.profile(target), self._written(module, out))
 
@@ -55,12 +65,19 @@ class Gossiping:
         """Whether the answer to the last letter of a module has not come."""
         return bool(self.directory.nodes.asked[ME, module] >= 0)
 
-    def excuse(self, module: int, is_excused: Callable[[int], bool]) -> None:
-        """Wait no longer for the answer to the last letter of a module, and forget nobody for it, if so its receiver's
-        id."""
-        asked = self.directory.nodes.asked
-        if self.awaits(module) and is_excused(self.directory.profile(int(asked[ME, module])).id):
-            asked[ME, module] = -1
+    def give_up(self, module: int, is_excused: Callable[[int], bool]) -> bool:
+        """Wait no longer for an answer; whoever it was to come from is forgotten, unless its id is excused.
+
+        Return whether somebody was forgotten.
+        """
+        if not self.awaits(module):
+            return False
+        silent = self.directory.profile(int(self.directory.nodes.asked[ME, module])).id
+        self.directory.nodes.asked[ME, module] = -1
+        if is_excused(silent):
+            return False
+        self.forget(silent)
+        return True
 
     def answer(self, letter: Letter) -> Letter:
         """Take in a letter that opens a gossip, and return the answer."""
@@ -92,6 +109,7 @@ class Gossiping:
         """Let nothing remember the peer with an id: it has left, or is silent."""
         number = self.directory.number(peer)
         if number is not None and number != ME:
+            self._tell_time()
             forget(self.directory.nodes, ME, number)
 
     def receivers(self, topic: int, sender: int | None, without: Collection[int], fan_out: int) -> list[Profile]:
@@ -136,14 +154,25 @@ class Gossiping:
         """Return the letter of somebody who wants to be introduced."""
         return Letter(CYCLON, self.directory.own)
 
+    def _tell_time(self) -> None:
+        """Let the peer's clock say how late it is."""
+        ticks = int((self._clock() - self._noon) / TICK_S)
+        if ticks >= NOON:
+            # Times have room for twice as much: after six days it is noon again.
+            self.directory.set_back(ticks)
+            self._noon += ticks * TICK_S
+            ticks = 0
+        self.directory.nodes.clock[ME] = NOON + ticks
+
     def _numbered(self, letter: Letter) -> tuple[int, Int64]:
-        """Return a letter as kernels read it: its sender's number, and entries."""
+        """Return a letter as kernels read it: its sender's number, and entries. It is read now."""
+        self._tell_time()
         self.directory.make_room([letter.sender, *(profile for _, profile in letter.named)])
         sender = self.directory.learn(letter.sender, is_hearsay=False)
         named = np.full(len(self._outs[letter.module]), -1, np.int64)
         believed = [one for one in letter.named if self.directory.can_be(one[1])]
         for at, (age, profile) in enumerate(believed[: len(named)]):
-            named[at] = entry_of(self.directory.learn(profile), min(age, int(self.directory.nodes.clock[ME])))
+            named[at] = entry_of(self.directory.learn(profile), age)
         return sender, named
 
     def _written(self, module: int, entries: Int64) -> Letter:

@@ -1,11 +1,13 @@
 """What peers say to each other, as bytes: the one schema, whose sizes are all bounded. Seals are another matter."""
 
+import secrets
 import struct
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
 from tidegate.deliver.ends import Address
+from tidegate.errors import ConfigError
 from tidegate.overlay.node.profile import (
     LONGEST_TOPIC,
     Profile,
@@ -16,13 +18,14 @@ from tidegate.overlay.node.profile import (
 )
 from tidegate.overlay.node.reading import MalformedError, Reader
 from tidegate.overlay.poldercast.settings import MODULES
-from tidegate.overlay.poldercast.state import BEGINNING
 
 LARGEST: Final = 1 << 18
 """No message is longer, seal and all."""
 LARGEST_EVENT: Final = 1 << 16
 """In bytes, of its text."""
 EVENT_ID_BYTES: Final = 16
+OLDEST: Final = 1 << 29
+"""No age is higher, in ticks: entries of views have room for times up to twice as much."""
 _ROOM: Final = LARGEST - 64
 _LETTER: Final = struct.Struct(">BB")
 _AGE: Final = struct.Struct(">I")
@@ -54,6 +57,11 @@ class Letter(NamedTuple):
     sender: Profile
     named: Sequence[tuple[int, Profile]] = ()
 
+    @property
+    def sender_at(self) -> tuple[int, Address]:
+        """Whom an answer is for, and where it goes."""
+        return self.sender.id, self.sender.address
+
     def to_bytes(self) -> bytes:
         """Write it; those named last are left out if it were too large otherwise."""
         parts, size = [self.sender.packed], len(self.sender.packed)
@@ -61,7 +69,7 @@ class Letter(NamedTuple):
             size += _AGE.size + len(profile.packed)
             if size > _ROOM:
                 break
-            parts.append(_AGE.pack(min(age, BEGINNING)) + profile.packed)
+            parts.append(_AGE.pack(min(age, OLDEST)) + profile.packed)
         return _LETTER.pack(self.module, len(parts) - 1) + b"".join(parts)
 
     @classmethod
@@ -83,6 +91,22 @@ class Event(NamedTuple):
     id: bytes
     topic: str
     body: bytes
+
+    @classmethod
+    def of(cls, topic: str, body: bytes | str, id_: bytes | None = None) -> "Event":
+        """Make one, with an id of its own if none is given; `ConfigError` if there is no such event."""
+        topic_bytes(topic)
+        try:
+            written = body.encode() if isinstance(body, str) else body
+        except UnicodeEncodeError as error:
+            raise ConfigError(
+                f"an event that is no text ({error}): give text that UTF-8 can write, or bytes"
+            ) from error
+        if len(written) > LARGEST_EVENT:
+            raise ConfigError(f"an event of {len(written):,} bytes: {LARGEST_EVENT:,} are the most")
+        if id_ is not None and len(id_) != EVENT_ID_BYTES:
+            raise ConfigError(f"an event with an id of {len(id_)} bytes: give {EVENT_ID_BYTES}")
+        return cls(id_ or secrets.token_bytes(EVENT_ID_BYTES), topic, written)
 
     def to_bytes(self, receipt_to: Address) -> bytes:
         """Write it, with where the peer that passes it on awaits a receipt."""
@@ -138,4 +162,4 @@ class Receipt(NamedTuple):
 
 def _age(reader: Reader) -> int:
     (age,) = reader.unpacked(_AGE)
-    return min(int(age), BEGINNING)
+    return min(int(age), OLDEST)

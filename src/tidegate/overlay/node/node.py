@@ -1,61 +1,32 @@
 """A peer on real sockets: it joins, follows topics, publishes, and tells of what is published."""
 
 import asyncio
-import json
 import logging
 import random
 import secrets
 import time
 from collections.abc import AsyncIterator, Collection
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from tidegate.deliver.ends import Address, is_loopback
+from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
-from tidegate.overlay.node.allowance import Allowance
-from tidegate.overlay.node.carrier import Carrier
+from tidegate.overlay.node.correspondence import Correspondence, check_places
 from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.directory import Directory
-from tidegate.overlay.node.gossiping import Gossiping
 from tidegate.overlay.node.interests import Interests
-from tidegate.overlay.node.messages import EVENT_ID_BYTES, LARGEST_EVENT, Event, Kind, Letter, Receipt, Taken
+from tidegate.overlay.node.messages import Event, Kind, Receipt, Taken
 from tidegate.overlay.node.profile import Profile, digest_of
-from tidegate.overlay.node.reading import MalformedError
-from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError, Seal
+from tidegate.overlay.node.sealing import Opened, RefusedError
 from tidegate.overlay.node.seen import Seen
 from tidegate.overlay.node.settings import NodeSettings, places_of
 from tidegate.overlay.node.spreading import Spreading
-from tidegate.overlay.poldercast.settings import MODULES
-from tidegate.workload.alias import random_state
+from tidegate.overlay.node.unread import Delivered, Unread
+from tidegate.overlay.node.voice import Voice
 
-_MOST_UNREAD: Final = 10_000
-_MOST_UNREAD_BYTES: Final = 1 << 26
-# Cycles after which a peer asks whom it joined by again: parts of a network that was cut find each other so.
-_ASK_AGAIN: Final = 60
-# A second, of welcomes: they are far longer than what asks for them, and go to wherever that says.
-_WELCOME_BYTES: Final = 1 << 17
 # By so many of those whom it knew a peer joins that takes another id.
 _ACQUAINTANCES: Final = 8
 _LOOK_S: Final = 0.05
 _LONGEST_FAREWELL_S: Final = 2.0
-# Who is new, or has found somebody silent, gossips four times as often for a while: there is more to be learned.
-_HURRY, _HURRIED_CYCLES = 4, 20
-
-
-class Delivered(NamedTuple):
-    """An event of a topic that the peer is subscribed to."""
-
-    topic: str
-    body: bytes
-    id: bytes
-
-    @property
-    def text(self) -> str:
-        """The body as text; what is none is marked."""
-        return self.body.decode(errors="replace")
-
-    def to_json(self) -> str:
-        """One line for it."""
-        return json.dumps({"topic": self.topic, "text": self.text, "id": self.id.hex()}, ensure_ascii=False)
 
 
 class Node:
@@ -72,11 +43,8 @@ class Node:
         self.id = _drawn_id()
         self._interests = Interests()
         self._followed = self._interests.digests
-        self._seal = Seal(self.id, self.settings.key)
-        self._carrier = Carrier(self._take, self.counters)
-        self._seen, self._told = Seen(), Seen()
-        self._unread: asyncio.Queue[Delivered | None] = asyncio.Queue()
-        self._unread_bytes = 0
+        self._voice = Voice(self.id, self.settings.key, self.counters, self._understand)
+        self._seen, self._unread = Seen(), Unread()
         self._spreading = Spreading(
             self._receivers,
             self._send_event,
@@ -84,20 +52,15 @@ class Node:
             first_s=self.settings.first_receipt_s,
             tries=self.settings.tries,
         )
-        self._hurries = _HURRIED_CYCLES
-        self._asked_at = [0.0] * len(MODULES)
         self._joins: tuple[Address, ...] = ()
-        self._is_asking = False
-        self._welcome_room = Allowance(_WELCOME_BYTES)
         self._task: asyncio.Task[None] | None = None
-        self._directory: Directory
-        self._gossiping: Gossiping
+        self._letters: Correspondence
 
     async def __aenter__(self) -> "Node":
         """Listen, and begin to join."""
         loop = asyncio.get_running_loop()
         listen, self._joins, told = await loop.run_in_executor(None, places_of, self.settings)
-        at = await self._carrier.open(listen)
+        at = await self._voice.carrier.open(listen)
         if self.settings.advertise is not None:
             at = Address(told.host, told.port or at.port)
         self._begin(at)
@@ -111,22 +74,23 @@ class Node:
             if self._task is not None:
                 self._task.cancel()
                 await asyncio.gather(self._task, return_exceptions=True)
+                self._letters.close()
             patience = time.monotonic() + _LONGEST_FAREWELL_S
             while len(self._spreading) and time.monotonic() < patience:
                 await asyncio.sleep(_LOOK_S)
         finally:
-            for profile in self._gossiping.everybody():
-                self._send(Kind.LEAVE, profile.id, profile.address, b"")
+            for profile in self._letters.gossiping.everybody():
+                self._voice.say(Kind.LEAVE, profile.id, profile.address, b"")
             self._spreading.close()
             try:
-                await self._carrier.close()
+                await self._voice.carrier.close()
             finally:
-                self._unread.put_nowait(None)
+                self._unread.end()
 
     @property
     def address(self) -> Address:
         """Where others reach it."""
-        return self._directory.address
+        return self._letters.directory.address
 
     @property
     def topics(self) -> list[str]:
@@ -156,29 +120,26 @@ class Node:
         A topic that is not followed here is carried from now on, as long as there is room for it among others. The same
         id (16 bytes) is the same event: no peer is told of it twice, as far as it remembers (the last 65,536).
         """
-        event = self._event(topic, body, id_)
+        event = Event.of(topic, body, id_)
         if not self._is_there:
             raise ConfigError("a peer publishes after it has begun and before it leaves: within `async with`")
         self._interests.publish_in(topic)
         self._follow()
         deadline = time.monotonic() + within_s
         self._seen.add(event.id)
-        self._told.add(event.id)
+        self._unread.skip(event.id)
         self.counters.published += 1
         while not (taken := await self._published(event)) and self._is_there and time.monotonic() < deadline:
             await asyncio.sleep(_LOOK_S)
         return taken
 
-    async def events(self) -> AsyncIterator[Delivered]:
+    def events(self) -> AsyncIterator[Delivered]:
         """Tell of events as they come, each once, until the peer has left; for one reader."""
-        while (event := await self._unread.get()) is not None:
-            self._unread_bytes -= len(event.body)
-            yield event
-        self._unread.put_nowait(None)
+        return self._unread.events()
 
     def neighbours(self, topic: str) -> tuple[list[int], list[int]]:
         """Return the ids of successors and predecessors in a ring, nearest first."""
-        return self._gossiping.neighbours(digest_of(topic))
+        return self._letters.gossiping.neighbours(digest_of(topic))
 
     def status(self) -> dict[str, Any]:
         """Return who it is, whom it knows, and what it has done."""
@@ -187,9 +148,9 @@ class Node:
             "id": f"{self.id:016x}",
             "address": str(self.address),
             "topics": {name: len({*after, *before}) for name, (after, before) in rings.items()},
-            "known": len(self._directory),
+            "known": len(self._letters.directory),
             "spreading": len(self._spreading),
-            "crowded": self._directory.crowded,
+            "crowded": self._letters.directory.crowded,
             **self.counters.to_json(),
         }
 
@@ -201,21 +162,7 @@ class Node:
         """Let the rings be those of what is followed, if the peer has begun."""
         if self._task is not None and self._followed is not self._interests.digests:
             self._followed = self._interests.digests
-            self._directory.follow(self._followed)
-
-    def _event(self, topic: str, body: bytes | str, id_: bytes | None) -> Event:
-        digest_of(topic)
-        try:
-            written = body.encode() if isinstance(body, str) else body
-        except UnicodeEncodeError as error:
-            raise ConfigError(
-                f"an event that is no text ({error}): give text that UTF-8 can write, or bytes"
-            ) from error
-        if len(written) > LARGEST_EVENT:
-            raise ConfigError(f"an event of {len(written):,} bytes: {LARGEST_EVENT:,} are the most")
-        if id_ is not None and len(id_) != EVENT_ID_BYTES:
-            raise ConfigError(f"an event with an id of {len(id_)} bytes: give {EVENT_ID_BYTES}")
-        return Event(id_ or secrets.token_bytes(EVENT_ID_BYTES), topic, written)
+            self._letters.directory.follow(self._followed)
 
     async def _published(self, event: Event) -> Taken:
         while self._spreading.is_full:
@@ -224,78 +171,32 @@ class Node:
 
     def _begin(self, at: Address) -> None:
         """Be a peer that knows nobody yet."""
-        self._directory = Directory(self.id, at, self.settings.gossip)
-        self._gossiping = Gossiping(self._directory, self.settings.gossip, random_state(secrets.randbits(64)))
+        directory = Directory(self.id, at, self.settings.gossip)
         self._followed = self._interests.digests
-        self._directory.follow(self._followed)
+        directory.follow(self._followed)
+        self._letters = Correspondence(self.settings, directory, self._voice.say, self._spreading.is_sending)
 
     def _begin_anew(self) -> None:
         """Be another peer: others would not heed this one before the time at which it last spoke."""
         logging.getLogger(__name__).warning("the clock was put back: the peer joins anew, by another id")
-        known = [profile.address for profile in self._gossiping.everybody()[:_ACQUAINTANCES]]
+        known = [profile.address for profile in self._letters.gossiping.everybody()[:_ACQUAINTANCES]]
         self._joins = tuple(dict.fromkeys((*self._joins[: len(self.settings.join)], *known)))
         self.id = _drawn_id()
-        self._seal = Seal(self.id, self.settings.key)
+        self._voice.change(self.id)
+        self._letters.close()
         self._begin(self.address)
-        self._hurries = _HURRIED_CYCLES
 
     async def _live(self) -> None:
         """Gossip, cycle by cycle, each a little longer or shorter than the last: peers are not to march in step."""
-        cycle = 0
         while True:
-            if self._seal.is_ahead:
+            if self._voice.seal.is_ahead:
                 self._begin_anew()
-            if self._gossiping.is_alone or cycle % _ASK_AGAIN == _ASK_AGAIN - 1:
-                self._ask_to_join()
-            for module in self._gossiping.pass_cycle():
-                self._open(module)
-            cycle += 1
-            self._hurries = max(self._hurries - 1, 0)
-            period_s = self.settings.period_s / (_HURRY if self._hurries else 1)
-            await asyncio.sleep(period_s * random.uniform(0.9, 1.1))
-
-    def _open(self, module: int) -> None:
-        now = time.monotonic()
-        if self._gossiping.awaits(module) and now - self._asked_at[module] < self.settings.patience_s:
-            return
-        # Who is sent events just now may be busy with them: receipts tell whether it is there.
-        self._gossiping.excuse(module, self._spreading.is_sending)
-        if self._gossiping.awaits(module):
-            self._hurries = _HURRIED_CYCLES
-        opened = self._gossiping.open(module)
-        if opened is not None:
-            self._asked_at[module] = now
-            self._send(Kind.OPEN, opened[0].id, opened[0].address, opened[1].to_bytes())
-
-    def _ask_to_join(self) -> None:
-        others = [address for address in self._joins if address != self.address]
-        if others:
-            self._is_asking = True
-            self._send(Kind.JOIN, ANYBODY, random.choice(others), self._gossiping.joining().to_bytes())
-
-    def _send(self, kind: Kind, to: int, at: Address, body: bytes) -> int | None:
-        """Return the number of the message, or None if there is no room for it to go."""
-        number, message = self._seal.sealed(kind, to, body)
-        if not self._carrier.send(message, at):
-            return None
-        self.counters.bytes_sent += len(message)
-        self.counters.sent[kind.name.lower()] += 1
-        return number
-
-    def _take(self, data: bytes) -> None:
-        """Do what a message asks for; nothing that anybody says raises."""
-        self.counters.bytes_heard += len(data)
-        try:
-            opened = self._seal.opened(data)
-            self.counters.heard[opened.kind.name.lower()] += 1
-            self._spreading.heard(opened.sender)
-            self._understand(opened)
-        except RefusedError as refused:
-            self.counters.refused[refused.why] += 1
-        except MalformedError:
-            self.counters.refused["meaning"] += 1
+            self._letters.pass_cycle(self._joins)
+            await asyncio.sleep(self.settings.period_s * random.uniform(0.9, 1.1))
 
     def _understand(self, opened: Opened) -> None:
+        """Do what a message asks for; `MalformedError` if it means nothing, or is not heeded."""
+        self._spreading.heard(opened.sender)
         match opened.kind:
             case Kind.EVENT:
                 self._hear(*Event.from_bytes(opened.body), opened)
@@ -304,43 +205,13 @@ class Node:
                 if not self._spreading.receipt(receipt.number, opened.sender, receipt.taken):
                     raise RefusedError("late")
             case Kind.LEAVE:
-                self._gossiping.forget(opened.sender)
+                self._letters.gossiping.forget(opened.sender)
                 self._spreading.leave(opened.sender)
             case _:
-                letter = Letter.from_bytes(opened.body, self._gossiping.most_named)
-                self._check(letter, opened)
-                self._read(letter, opened.kind)
-
-    def _read(self, letter: Letter, kind: Kind) -> None:
-        if kind in (Kind.JOIN, Kind.OPEN):
-            answer = self._gossiping.answer(letter).to_bytes()
-            if kind == Kind.JOIN and not self._welcome_room.take(len(answer)):
-                # It asks again.
-                raise RefusedError("busy")
-            said = Kind.WELCOME if kind == Kind.JOIN else Kind.ANSWER
-            self._send(said, letter.sender.id, letter.sender.address, answer)
-        elif kind == Kind.WELCOME:
-            if not self._is_asking:
-                raise RefusedError("late")
-            self._is_asking = False
-            self._gossiping.introduce(letter)
-        elif not self._gossiping.close(letter):
-            raise RefusedError("late")
-
-    def _check(self, letter: Letter, opened: Opened) -> None:
-        """Refuse who writes in another's name, and whoever is where nobody may be."""
-        if letter.sender.id != opened.sender:
-            raise RefusedError("sender")
-        if not self._directory.can_be(letter.sender):
-            raise RefusedError("time")
-        self._check_places(letter.sender.address, *(profile.address for _, profile in letter.named))
-
-    def _check_places(self, *addresses: Address) -> None:
-        if self.settings.key is None and not all(is_loopback(address.host) for address in addresses):
-            raise RefusedError("place")
+                self._letters.read(opened)
 
     def _hear(self, event: Event, receipt_to: Address, opened: Opened) -> None:
-        self._check_places(receipt_to)
+        check_places(self.settings, receipt_to)
         follows = event.topic in self._interests
         if follows and event.id not in self._seen and self._spreading.is_full:
             # No receipt: the sender tries again.
@@ -348,7 +219,7 @@ class Node:
         taken = Taken.NO
         if follows:
             taken = Taken.DELIVERED if self._interests.is_told(event.topic) and self._deliver(event) else Taken.CARRIED
-        self._send(Kind.RECEIPT, opened.sender, receipt_to, Receipt(opened.number, taken).to_bytes())
+        self._voice.say(Kind.RECEIPT, opened.sender, receipt_to, Receipt(opened.number, taken).to_bytes())
         if not follows:
             raise RefusedError("topic")
         if not self._seen.add(event.id):
@@ -358,27 +229,24 @@ class Node:
 
     def _deliver(self, event: Event) -> bool:
         """Keep an event for the reader, unless it is; return whether there was room. What had none may come again."""
-        if event.id in self._told:
+        if event.id in self._unread:
             return True
-        if self._unread.qsize() >= _MOST_UNREAD or self._unread_bytes >= _MOST_UNREAD_BYTES:
+        if self._unread.is_full:
             self.counters.overflowed += event.id not in self._seen
             return False
-        self._told.add(event.id)
         self.counters.delivered += 1
-        self._unread_bytes += len(event.body)
-        self._unread.put_nowait(Delivered(event.topic, event.body, event.id))
+        self._unread.put(event)
         return True
 
     def _receivers(self, event: Event, sender: int | None, without: Collection[int]) -> list[Profile]:
-        return self._gossiping.receivers(digest_of(event.topic), sender, without, self.settings.fan_out)
+        return self._letters.gossiping.receivers(digest_of(event.topic), sender, without, self.settings.fan_out)
 
     def _send_event(self, event: Event, to: Profile) -> int | None:
-        return self._send(Kind.EVENT, to.id, to.address, event.to_bytes(self.address))
+        return self._voice.say(Kind.EVENT, to.id, to.address, event.to_bytes(self.address))
 
     def _is_silent(self, peer: int) -> None:
         self.counters.silent += 1
-        self._hurries = _HURRIED_CYCLES
-        self._gossiping.forget(peer)
+        self._letters.found_silent(peer)
 
 
 def _drawn_id() -> int:

@@ -37,6 +37,8 @@ class NodeSettings:
     tries: int = 5
     """Who is sent an event so often, and from whom nothing at all comes, is silent. The time doubles so often."""
     gossip: Settings = field(default_factory=Settings)
+    options: str = "--"
+    """What the options begin with that `listen`, `key_file` and `advertise` are given by: messages name them."""
 
     def __post_init__(self) -> None:
         """Refuse what keeps no overlay, and whoever nothing keeps strangers from."""
@@ -49,10 +51,10 @@ class NodeSettings:
             raise ConfigError(f"a fan-out of {self.fan_out}: give {LEAST_FAN_OUT} to 64")
         for address in (self.listen, *self.join, *((self.advertise,) if self.advertise else ())):
             if self.key is None and not is_loopback(address.host):
-                raise ConfigError(f"{address}: a peer beyond this machine needs a key: give --key-file")
+                raise ConfigError(f"{address}: a peer beyond this machine needs a key: give {self.options}key-file")
         if self.key is not None and len(self.key) < SHORTEST_KEY:
             raise ConfigError(f"a key of {len(self.key)} bytes: {SHORTEST_KEY} at least keep strangers out")
-        _check_told(self.advertise or self.listen)
+        _check_told(self.advertise or self.listen, self.options)
 
 
 class Places(NamedTuple):
@@ -71,12 +73,12 @@ def places_of(settings: NodeSettings) -> Places:
     listen, family = _resolved(settings.listen)
     join = _any_resolved(settings.join, family)
     told = listen if settings.advertise is None else _resolved(settings.advertise, family)[0]
-    _check_told(told)
+    _check_told(told, settings.options)
     for one in join:
         if is_loopback(listen.host) and not is_loopback(one.host):
             raise ConfigError(
-                f"{one} is to be joined by, and from {settings.listen} only this machine can be reached: give --listen "
-                "with an address of this machine that others reach, and a port"
+                f"{one} is to be joined by, and from {settings.listen} only this machine can be reached: give "
+                f"{settings.options}listen with an address of this machine that others reach, and a port"
             )
     return Places(listen, join, told)
 
@@ -110,7 +112,7 @@ def _resolved(address: Address, family: int = socket.AF_UNSPEC) -> tuple[Address
     return Address(str(found[0][4][0]), address.port), found[0][0]
 
 
-def _check_told(address: Address) -> None:
+def _check_told(address: Address, options: str) -> None:
     """Refuse to tell others of a place that is none to them."""
     try:
         is_wildcard = ipaddress.ip_address(address.host).is_unspecified
@@ -118,5 +120,5 @@ def _check_told(address: Address) -> None:
         return
     if is_wildcard:
         raise ConfigError(
-            f"{address} is every address of this machine: say by --advertise HOST:PORT where others reach it"
+            f"{address} is every address of this machine: say by {options}advertise HOST:PORT where others reach it"
         )

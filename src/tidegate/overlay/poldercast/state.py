@@ -43,7 +43,7 @@ class Nodes(NamedTuple):
     """By the same place, how far along the circle the next ones are, on either side, as far as the peer has said; all
     around the circle where there is nobody. It may be shorter than `topics`: of the rest nothing was said."""
     clock: Int64
-    """The cycles that the peer has lived through, from `BEGINNING` on."""
+    """The cycles that the peer has lived through, from `BEGINNING` on; or the time in ticks, where some make haste."""
     visits: Int64
     """How often Vicinity was to write: every other time to strangers. Clocks may count what they like."""
     cyclon: Int64
