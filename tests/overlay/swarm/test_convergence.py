@@ -121,6 +121,25 @@ def test_a_ring_that_is_walked_alone_takes_half_of_it_in_hops() -> None:
     assert spread.subscribers.tolist() == spread.reached.tolist() == [9]
 
 
+@pytest.mark.parametrize(("peers", "copies"), [(2, 1), (3, 2), (4, 4)])
+def test_few_peers_send_nothing_to_those_that_are_known_to_have_it(peers: int, copies: int) -> None:
+    # Of four, the one across gets it from both sides, and then knows that all have it.
+    swarm = Swarm(from_rows([[0]] * peers), seed=1)
+    assert cycles_until_complete(swarm, 1.0, 30) < 30
+    for fan_out in (2, 5):
+        spread = disseminated(swarm, fan_out, 0)
+        assert spread.reached.tolist() == [peers]
+        assert spread.copies.tolist() == [copies]
+
+
+@pytest.mark.parametrize("fan_out", [2, 3, 5])
+def test_of_all_that_get_an_event_from_another_none_gets_more_copies_than_the_fan_out_in_the_mean(
+    settled: Swarm, fan_out: int
+) -> None:
+    spread = disseminated(settled, fan_out)
+    assert spread.copies.sum() <= fan_out * (spread.reached - 1).sum()
+
+
 def test_the_dead_are_forgotten_and_rings_close_without_them() -> None:
     swarm = Swarm(friends(300, 8, 5).followed, seed=5)
     assert cycles_until_complete(swarm, 1.0, 60) < 60

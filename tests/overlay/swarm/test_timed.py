@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tidegate.csr import from_rows
 from tidegate.errors import ConfigError
 from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.settings import Gossip, Settings
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import completeness
 from tidegate.overlay.swarm.flights import TURN, arrive, due, flights_of, room_for, send, with_more_room
@@ -17,7 +18,7 @@ from tidegate.overlay.swarm.flying import TICK_S
 from tidegate.overlay.swarm.latency import Latency, drawn_latency
 from tidegate.overlay.swarm.sessions import always
 from tidegate.overlay.swarm.swarm import Swarm
-from tidegate.overlay.swarm.timed import AS_PRINTED, WARM_UP_S, Pace, Timed
+from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
 from tidegate.workload.follows import friends
 
 PEERS = 200
@@ -70,6 +71,20 @@ def test_events_reach_everybody_and_take_as_long_as_their_hops(settled: Timed) -
     assert not outcome.lost.any()
     assert (outcome.copies <= 2 * outcome.reached).all()
     assert 0.02 < settled.mean_delay_s() / outcome.mean_hops < 0.13
+
+
+def test_copies_name_on_their_way_who_has_the_event() -> None:
+    swarm = Swarm(from_rows([[0]] * 4), Settings(Gossip(letter=2), Gossip(letter=2), Gossip(view=4, letter=2)), seed=1)
+    swarm.warm()
+    timed = Timed(swarm)
+    timed.run(20 * 60.0)
+    assert completeness(swarm).missing == 0
+    for _ in range(3):
+        timed.publish()
+        timed.run(timed.now + 30)
+        assert timed.outcome().reached.tolist() == [4]
+        # Both next ones send it to the one across, which sends it to neither.
+        assert timed.outcome().copies.tolist() == [4]
 
 
 def test_a_seed_determines_all_and_events_change_nothing_of_the_overlay() -> None:
@@ -162,9 +177,10 @@ def test_who_came_just_before_is_not_expected_to_get_events(settled: Timed) -> N
     assert settled.outcome().subscribers.sum() < len(FOLLOWS.followed.values)
 
 
-def test_who_comes_writes_as_soon_as_it_is_answered_and_is_in_its_rings_ten_seconds_later(settled: Timed) -> None:
+def test_who_comes_writes_as_soon_as_it_is_answered_and_so_do_those_it_is_next_to(settled: Timed) -> None:
     back(settled)
-    settled.run(settled.now + WARM_UP_S)
+    # A letter a second, to one neighbour after the other, would take twenty.
+    settled.run(settled.now + 3)
     assert completeness(settled.swarm).missing == 0
 
 
@@ -191,7 +207,8 @@ def test_haste_ends_however_soon_answers_come_and_whoever_is_silent(silent: bool
     turns = timed.world.gossiped[7] - requests
     # By each of three modules: those of its haste, those of turns, and answers to others.
     assert letters <= 3 * (Pace().hasty_letters + turns) + answers
-    assert turns < 2 * Pace().hasty_letters + 10
+    # In haste all the time it would have had one a second.
+    assert turns < 300
 
 
 def test_who_has_found_somebody_silent_looks_again_soon_and_then_calms_down() -> None:
@@ -225,7 +242,7 @@ def test_nothing_passes_a_partition_and_rings_and_samples_close_again_after_it(s
     def crossing() -> float:
         """What share of the links of Cyclon lead to the other side."""
         view = settled.swarm.nodes.cyclon
-        across = beyond[peer_in(view)] != beyond[:, None]
+        across = beyond[peer_in(np.maximum(view, 0))] != beyond[:, None]
         return float(across[view >= 0].mean())
 
     settled.part(beyond)

@@ -56,7 +56,11 @@ class Events:
 
     @property
     def received_duplication(self) -> float:
-        """Copies over peers that got the event from another (section 3.5.4). It may be more than the fan-out."""
+        """Copies over peers that got the event from another (section 3.5.4).
+
+        In a topic of n peers it may be n / (n - 1) times the fan-out. Small topics are below that by far: their copies
+        name most of those that have the event.
+        """
         return float(self.copies.sum() / max(int(self.others.sum()), 1))
 
 

@@ -144,8 +144,9 @@ def unwanted_copies(swarm: Swarm, fan_out: int) -> tuple[Int64, Int64]:
 
 @njit(cache=True)
 def _pass_all_on(nodes: Nodes, subscribers: Csr, up: Flags, random: State, out: Int64, counts: Int64) -> None:
+    none = np.empty(0, np.int64)
     for topic in range(len(subscribers.offsets) - 1):
         for me in subscribers.values[subscribers.offsets[topic] : subscribers.offsets[topic + 1]]:
-            for i in range(pass_on(nodes, me, topic, -1, BY_BOTH, up, random, out)):
+            for i in range(pass_on(nodes, me, topic, -1, none, BY_BOTH, up, random, out)):
                 counts[0, out[i]] += pair_of(nodes, out[i], topic) < 0
                 counts[1, out[i]] += 1

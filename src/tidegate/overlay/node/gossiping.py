@@ -125,8 +125,9 @@ class Gossiping:
         reachable = np.ones(len(own.nodes.ids), np.bool_)
         reachable[self._known(without)] = False
         out = np.full(fan_out, -1, np.int64)
-        arguments = (ME, number, -1 if came_from is None else came_from, BY_BOTH, reachable, self._random, out)
-        many = pass_on(own.nodes, *arguments)
+        # Messages do not say yet to whom else their senders send an event.
+        arguments = (-1 if came_from is None else came_from, np.empty(0, np.int64), BY_BOTH, reachable)
+        many = pass_on(own.nodes, ME, number, *arguments, self._random, out)
         return [own.profile(int(peer)) for peer in out[:many] if reachable[peer]]
 
     def neighbours(self, topic: int) -> tuple[list[int], list[int]]:

@@ -77,6 +77,16 @@ def leave_rings(nodes: Nodes, me: int, peer: int) -> None:
 
 
 @njit(cache=True)
+def has_unmet(nodes: Nodes, me: int) -> Any:
+    """Return whether somebody is next to `me` in a ring whom it has not met."""
+    for pair in range(nodes.bounds[me, 0], nodes.bounds[me, 1]):
+        for k in range(0, nodes.rings.shape[1], nodes.rings.shape[1] // 2):
+            if 0 <= nodes.rings[pair, k] < MET:
+                return True
+    return False
+
+
+@njit(cache=True)
 def place(ids: Ids, home: Any, rings: Int64, row: int, entry: int) -> Any:
     """Put an entry where it belongs in the ring view of whoever is at `home`; return by how many there are more."""
     half = rings.shape[1] // 2

@@ -9,7 +9,8 @@ from tidegate.csr import Csr, Int32, Int64
 from tidegate.kernels import njit
 from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import EMPTY
-from tidegate.overlay.poldercast.ringcast import pair_of, pass_on
+from tidegate.overlay.poldercast.ringcast import NAMED, name, pair_of, pass_on
+from tidegate.overlay.poldercast.rings import has_unmet
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
@@ -38,6 +39,8 @@ TICK_S: Final = 0.01
 """What the clocks of peers count."""
 _NOON: Final = 1 << 28
 """What they say at the beginning: nothing is older than that, and they have three months to go."""
+_PATIENCE, _WARY = 1, 2
+"""Where in the pace these are."""
 _A_TURN: Final = 6
 """What one turn sends at most: a letter for each module, one to whom one came by, the next turn, and a look before
 that."""
@@ -151,7 +154,7 @@ def publish(
 
     There has to be room for all that is sent.
     """
-    settled = world.came <= now - warm_up
+    settled, none = world.came <= now - warm_up, np.empty(0, np.int64)
     spreading.copies[:] = 0
     spreading.lost[:] = 0
     spreading.received[:] = 0
@@ -163,7 +166,7 @@ def publish(
             spreading.event[topic] += 1
             spreading.published[topic] = now
             spreading.received[first] += 1
-            _pass_on(nodes, world, flights, spreading, shortcuts, first, -1, topic, 0, now)
+            _pass_on(nodes, world, flights, spreading, shortcuts, first, -1, none, topic, 0, now)
 
 
 @njit(cache=True)
@@ -199,7 +202,16 @@ def _is_time(nodes: Nodes, world: World, flight: Flight) -> Any:
     me = flight.to
     if not world.up[me] or world.turns[me] != flight.number:
         return False
-    return flight.kind == TURN or (nodes.asked[me] >= 0).any()
+    is_time = flight.kind == TURN
+    for module in range(len(world.periods)):
+        is_time |= _is_silent(nodes, world, me, module, flight.when)
+    return is_time
+
+
+@njit(cache=True)
+def _is_silent(nodes: Nodes, world: World, me: int, module: int, now: float) -> Any:
+    """Return whether somebody should have answered by now."""
+    return nodes.asked[me, module] >= 0 and now >= world.asked[me, module] + world.pace[_PATIENCE]
 
 
 @njit(cache=True)
@@ -240,10 +252,10 @@ def _turn(
     # Whatever else was to come up is none.
     world.turns[me] += 1
     for module in range(len(world.periods)):
-        awaits = nodes.asked[me, module] >= 0
-        if world.gossiped[me] % world.periods[module] != 0 or (awaits and now < world.asked[me, module] + patience):
+        is_silent = _is_silent(nodes, world, me, module, now)
+        if world.gossiped[me] % world.periods[module] != 0 or (nodes.asked[me, module] >= 0 and not is_silent):
             continue
-        if awaits:
+        if is_silent:
             world.haste[me] = np.maximum(world.haste[me], np.int64(wary))
         _write(nodes, world, flights, posted, me, module, now, scratch, random, out)
     if again > 0 and world.gossiped[me] % np.int64(again) == 0:
@@ -335,11 +347,32 @@ def _read(
         awaited = close_gossip(nodes, me, module, sender, letter, scratch, random)
         if awaited and world.haste[me, module] > 0:
             _write(nodes, world, flights, posted, me, module, flight.when, scratch, random, out)
+        _write_to_unmet(nodes, world, flights, posted, me, flight.when, scratch, random, out)
         return
     answer = out[: world.lengths[module]]
     answer_gossip(nodes, me, module, sender, letter, scratch, random, answer)
     posted.sent[me] += 1
     _post(flights, world, ANSWER, sender, me, module, answer, flight.when)
+    _write_to_unmet(nodes, world, flights, posted, me, flight.when, scratch, random, out)
+
+
+@njit(cache=True)
+def _write_to_unmet(
+    nodes: Nodes,
+    world: World,
+    flights: Flights,
+    posted: Posted,
+    me: int,
+    now: float,
+    scratch: Scratch,
+    random: State,
+    out: Int64,
+) -> None:
+    """Let a peer write at once if somebody is next to it in a ring whom it has not met: that one may not know it."""
+    if world.pace[_WARY] == 0 or nodes.asked[me, RINGS] >= 0 or not has_unmet(nodes, me):
+        return
+    _write(nodes, world, flights, posted, me, RINGS, now, scratch, random, out)
+    send(flights, now + world.pace[_PATIENCE], CHECK, me, me, 0, world.turns[me])
 
 
 @njit(cache=True)
@@ -357,7 +390,8 @@ def _receive(
     spreading.doubled[0 if known else 1, me] += 1
     if not known:
         hops = flight.number & ((1 << _HOPS) - 1)
-        _pass_on(nodes, world, flights, spreading, shortcuts, me, flight.sender, topic, hops, flight.when)
+        served = flights.letter[flight.slot, :NAMED]
+        _pass_on(nodes, world, flights, spreading, shortcuts, me, flight.sender, served, topic, hops, flight.when)
 
 
 @njit(cache=True)
@@ -369,10 +403,12 @@ def _pass_on(
     shortcuts: int,
     me: int,
     sender: int,
+    served: Int64,
     topic: int,
     hops: int,
     now: float,
 ) -> None:
+    """Let a peer send an event to others."""
     pair = pair_of(nodes, me, topic)
     spreading.seen[pair] = spreading.event[topic]
     spreading.hops[pair] = hops
@@ -380,8 +416,13 @@ def _pass_on(
     out = np.empty(spreading.fan_outs[me], np.int64)
     reachable = world.reachable[world.side[me]]
     number = spreading.event[topic] << _HOPS | (hops + 1)
-    for i in range(pass_on(nodes, me, topic, sender, shortcuts, reachable, spreading.random, out)):
+    many = pass_on(nodes, me, topic, sender, served, shortcuts, reachable, spreading.random, out)
+    # Before any is sent: who is served may be in the very letter that is written next.
+    named = np.empty(NAMED, np.int64)
+    name(me, sender, served, out[:many], named)
+    for i in range(many):
         if _connected(world, me, out[i]):
-            send(flights, now + _way(world.latency, me, out[i]), COPY, out[i], me, topic, number)
+            slot = send(flights, now + _way(world.latency, me, out[i]), COPY, out[i], me, topic, number)
+            flights.letter[slot, :NAMED] = named
         else:
             spreading.lost[topic] += 1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.kernels import njit
 from tidegate.overlay.lent import lent
-from tidegate.overlay.poldercast.entries import below, column_of, entry_of, filled
+from tidegate.overlay.poldercast.entries import MET, below, column_of, entry_of, filled
 from tidegate.overlay.poldercast.settings import Settings
 from tidegate.overlay.poldercast.state import Nodes, Scratch, letters, nodes_of, scratch_of
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
@@ -83,12 +83,14 @@ class Swarm:
     def join(self, peers: Iterable[int] | Int64, contacts: int = 5) -> None:
         """Let peers come, or come back with all they knew; each is introduced to some that are up.
 
-        They await no answer: who answered while they were away was not silent.
+        They await no answer: who answered while they were away was not silent. Whom they had met may have forgotten
+        them.
         """
         chosen = np.fromiter(peers, np.int64)
         present = np.flatnonzero(self.up)
         self.up[chosen] = True
         self.nodes.asked[chosen] = -1
+        _forget_meetings(self.nodes, chosen)
         _introduce(self.nodes, chosen, present, contacts, self.random)
 
 
@@ -104,6 +106,15 @@ def _ids(n: int, seed: int) -> NDArray[np.uint64]:
 def _introduce_all(nodes: Nodes, up: Flags, random: State) -> None:
     present = np.flatnonzero(up)
     _introduce(nodes, present, present, nodes.cyclon.shape[1], random)
+
+
+@njit(cache=True)
+def _forget_meetings(nodes: Nodes, peers: Int64) -> None:
+    for me in peers:
+        for row in range(nodes.bounds[me, 0], nodes.bounds[me, 1]):
+            for k in range(nodes.rings.shape[1]):
+                if nodes.rings[row, k] >= MET:
+                    nodes.rings[row, k] -= MET
 
 
 @njit(cache=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tidegate.csr import Int64
 from tidegate.errors import ConfigError
-from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT
+from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT, NAMED
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.dissemination import Dissemination
 from tidegate.overlay.swarm.flights import TURN, Flights, flights_of, room_for, send, with_more_room
@@ -34,7 +34,7 @@ class Pace:
     cycle_s: float = 60.0
     patience_s: float = 1.0
     """Who has not answered after so long is silent; longer than an answer takes."""
-    hasty_letters: int = 60
+    hasty_letters: int = 30
     """Who has just come is in haste: by every module it writes again as soon as it is answered, or patience is over, so
     many letters long. It knows next to nobody, and nobody knows it."""
     wary_letters: int = 5
@@ -118,7 +118,7 @@ class Timed:
     @cached_property
     def _flying(self) -> list[Flights]:
         """One: another takes its place where it has no room."""
-        return [flights_of(max(part.letter for part in self.swarm.settings.parts))]
+        return [flights_of(max(NAMED, *(part.letter for part in self.swarm.settings.parts)))]
 
     def run(self, until: float, churn: Churn | None = None) -> None:
         """Let all happen that is due before some time, with peers that come and go."""
