@@ -125,7 +125,8 @@ class Gossiping:
         reachable = np.ones(len(own.nodes.ids), np.bool_)
         reachable[self._known(without)] = False
         out = np.full(fan_out, -1, np.int64)
-        # Messages do not say yet to whom else their senders send an event.
+        # Messages do not name who is served: here copies may be lost, and whoever is next to one that is gone has to
+        # find that out by itself.
         arguments = (-1 if came_from is None else came_from, np.empty(0, np.int64), BY_BOTH, reachable)
         many = pass_on(own.nodes, ME, number, *arguments, self._random, out)
         return [own.profile(int(peer)) for peer in out[:many] if reachable[peer]]
