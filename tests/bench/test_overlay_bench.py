@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tidegate.bench.overlay import plot, run
+from tidegate.bench.overlay.adaptive import Held, Rule, copies_saved, targets_held
 from tidegate.bench.overlay.churned import Missed, PolderCast, Scribe, Weather, by_weather, missed_share
 from tidegate.bench.overlay.comparison import Found, summarise
 from tidegate.bench.overlay.convergence import wrong_links
@@ -26,6 +27,7 @@ from tidegate.errors import ConfigError
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import links_by_topic
+from tidegate.overlay.swarm.fan_out import AdaptiveFanOut
 from tidegate.overlay.swarm.latency import no_latency
 from tidegate.overlay.swarm.sessions import Sessions
 from tidegate.overlay.swarm.swarm import Swarm
@@ -120,14 +122,50 @@ def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
     assert systems == 2 * ["PolderCast", "PolderCast, no haste", "Scribe, at once", "Scribe"]
 
 
-def test_an_adaptive_fan_out_sends_no_more_than_the_highest_that_is_fixed(report: Report) -> None:
+def test_fan_outs_that_adapt_are_beside_fixed_ones_and_say_what_peers_have_found_out(report: Report) -> None:
     for pace in ("haste", "no haste"):
-        *fixed, adaptive = (row for row in rows_of(report, "Adaptive") if row["pace"].startswith(f"{pace},"))
+        rows = [row for row in rows_of(report, "Adaptive") if row["pace"].startswith(f"{pace},")]
+        fixed, adaptive = rows[:4], rows[4:]
         assert [row["rule"] for row in fixed] == ["f = 2", "f = 3", "f = 4", "f = 5"]
-        copies = [row["duplication"] for row in fixed]
+        assert {row["pace"] for row in adaptive} == {f"{pace}, adaptive"}
+        assert all(0 <= row["told by peers"] <= 1 and 0 <= row["given up"] <= 1 for row in adaptive)
         # Among so few peers most know who has an event, and more copies than three go nowhere.
-        assert copies[0] == min(copies)
-        assert copies[0] <= adaptive["duplication"] <= max(copies)
+        assert fixed[0]["duplication"] == min(row["duplication"] for row in fixed)
+
+
+def tried(name: str, missed: float, copies: int, target: float | None = None) -> Rule:
+    adaptive = None if target is None else AdaptiveFanOut(target)
+    return Rule(name, lambda _: None, adaptive, missed=[0.0, 2 * missed], copies=copies, reached=100)
+
+
+FIXED = [tried("f = 2", 0.004, 130), tried("f = 3", 0.001, 150), tried("f = 4", 0.0012, 170)]
+
+
+@pytest.mark.parametrize(
+    ("missed", "copies", "target", "least", "holds"),
+    [
+        (0.001, 149, 0.002, 1.5, True),
+        (0.001, 150, 0.002, 1.5, False),
+        (0.003, 110, 0.002, 1.5, False),
+        (0.003, 129, 0.004, 1.3, True),
+        (0.0001, 110, 0.0005, None, None),
+    ],
+)
+def test_a_target_is_held_if_no_fixed_fan_out_that_holds_it_takes_as_few_copies(
+    missed: float, copies: int, target: float, least: float | None, holds: bool | None
+) -> None:
+    (held,) = targets_held("haste", [*FIXED, tried("adaptive", missed, copies, target)])
+    assert held.missed == pytest.approx(missed)
+    assert (held.duplication, held.fixed) == (copies / 100, least)
+    assert held.holds is holds
+
+
+def test_of_all_targets_those_count_that_a_fixed_fan_out_holds() -> None:
+    good, bad = Held("haste", 0.002, 0.001, 1.5, 2.0), Held("haste", 0.001, 0.002, 1.5, 2.0)
+    unheld = Held("no haste", 0.001, 0.01, 1.8, None)
+    assert copies_saved([good, unheld]) == (0.75, True)
+    assert copies_saved([good, bad])[1] is False
+    assert copies_saved([unheld]) == (None, None)
 
 
 def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:

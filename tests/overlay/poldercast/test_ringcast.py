@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from tests.overlay.poldercast.twins import Town, fill, listed
 from tidegate.csr import Int64
-from tidegate.overlay.poldercast.ringcast import BY_BOTH, NAMED, name, pass_on
+from tidegate.overlay.poldercast.ringcast import BY_ALL, BY_BOTH, NAMED, name, pass_on
 from tidegate.overlay.poldercast.state import Nodes
 from tidegate.overlay.swarm.swarm import Flags
 from tidegate.workload.alias import random_state
 
 NOBODY = np.empty(0, np.int64)
+SHORTCUTS = st.sampled_from([BY_BOTH, BY_ALL])
 
 
 class Crowd(NamedTuple):
@@ -92,7 +93,7 @@ def test_whoever_is_named_has_the_event_and_so_do_the_next_ones_of_all_that_have
     crowd: Crowd, data: st.DataObject
 ) -> None:
     first = data.draw(st.sampled_from(range(len(crowd.reachable))))
-    told = spread(crowd, first, BY_BOTH, naming=True)
+    told = spread(crowd, first, data.draw(SHORTCUTS), naming=True)
     for me in told.hops:
         assert set(told.named[me]) <= set(told.hops)
         assert len(set(told.named[me])) == len(told.named[me])
@@ -103,16 +104,18 @@ def test_whoever_is_named_has_the_event_and_so_do_the_next_ones_of_all_that_have
 def test_complete_rings_reach_everybody_with_names_and_without(crowd: Crowd, data: st.DataObject) -> None:
     there = np.flatnonzero(crowd.reachable).tolist()
     first = data.draw(st.sampled_from(there or [0]))
+    shortcuts = data.draw(SHORTCUTS)
     for naming in (True, False):
-        assert set(spread(crowd, first, BY_BOTH, naming=naming).hops) == {first, *there}
+        assert set(spread(crowd, first, shortcuts, naming=naming).hops) == {first, *there}
 
 
 @given(crowds(), st.data())
 def test_no_peer_sends_more_for_knowing_who_is_served_and_nothing_to_those(crowd: Crowd, data: st.DataObject) -> None:
     peers = st.integers(0, len(crowd.reachable) - 1)
     me, sender, served = data.draw(peers), data.draw(peers), data.draw(st.lists(peers, max_size=6))
-    told = crowd.passed_on(me, sender, np.array(served, np.int64), BY_BOTH)
-    bare = crowd.passed_on(me, sender, NOBODY, BY_BOTH)
+    shortcuts = data.draw(SHORTCUTS)
+    told = crowd.passed_on(me, sender, np.array(served, np.int64), shortcuts)
+    bare = crowd.passed_on(me, sender, NOBODY, shortcuts)
     assert len(told) <= len(bare) <= crowd.fan_out
     assert not {*served, sender} & set(told)
     # A place along the ring that somebody else has filled is not one for a shortcut.
@@ -131,6 +134,15 @@ def test_a_next_one_that_is_served_needs_nobody_in_its_place_unless_it_is_gone()
     assert crowd.passed_on(0, 4, np.array([1]), 0) == []
     crowd.reachable[1] = False
     assert crowd.passed_on(0, 4, np.array([1]), 0) == [2]
+
+
+def test_who_is_behind_the_next_ones_is_a_shortcut_as_well_where_that_is_asked_for() -> None:
+    nodes = Town([0, 10, 20, 30, 40], [{0}] * 5).nodes()
+    fill(nodes.rings[0, :2], [1])
+    fill(nodes.rings[0, 2:], [4, 3])
+    crowd = Crowd(nodes, np.ones(5, np.bool_), 4)
+    assert crowd.passed_on(0, -1, NOBODY, BY_BOTH) == [1, 4]
+    assert crowd.passed_on(0, -1, NOBODY, BY_ALL) == [1, 4, 3]
 
 
 @pytest.mark.parametrize(("room", "named"), [(8, [5, 6, 2, 7, 8]), (4, [5, 6, 2, 7]), (1, [5])])

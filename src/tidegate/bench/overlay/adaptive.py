@@ -4,8 +4,7 @@ Events are under way while peers come and go. In every minute each rule has its 
 becomes of that does not depend on events.
 """
 
-from collections.abc import Callable
-from copy import deepcopy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,14 +14,19 @@ import numpy as np
 from tidegate.bench.overlay.churned import CYCLE_S, PolderCast, Weather, missed_share, weather_of
 from tidegate.bench.overlay.sizes import Sizes
 from tidegate.bench.report import Report, Row
+from tidegate.overlay.poldercast.ringcast import BY_BOTH
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.fan_out import AdaptiveFanOut
+from tidegate.overlay.swarm.spreading import Spreading
 from tidegate.overlay.swarm.swarm import Flags
 from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
+from tidegate.workload.terms import Floats
 
-_PACES: Final = {"haste": (Pace(), 0.001), "no haste": (AS_PRINTED, 0.01)}
+_PACES: Final = {"haste": (Pace(), (0.002, 0.0005)), "no haste": (AS_PRINTED, (0.05, 0.01))}
 """Targets, too: without haste more is missed whatever the fan-out."""
 _FIXED: Final = (2, 3, 4, 5)
+_UNDER_WAY_S: Final = 15.0
+"""An event has come by then, or comes no more: the slowest take two or three seconds."""
 
 
 @dataclass
@@ -31,59 +35,123 @@ class Rule:
 
     name: str
     set: Callable[[Timed], None]
-    learn: Callable[[float], None]
+    adaptive: AdaptiveFanOut | None = None
     missed: list[float] = field(default_factory=list)
+    """By minute, of the peers those that missed an event."""
+    told: list[float] = field(default_factory=list)
+    """The running share of these, as peers have found out by the end of the minute, in the mean of them."""
+    given_up: list[float] = field(default_factory=list)
+    """Of the peers, those that take the target to be one that no copies hold."""
     copies: int = 0
     reached: int = 0
     delays: list[float] = field(default_factory=list)
+    _spreading: Spreading | None = None
+
+    @property
+    def duplication(self) -> float:
+        """Copies over peers that have the event."""
+        return self.copies / max(self.reached, 1)
 
     def publish(self, timed: Timed, churn: Churn, until: float) -> None:
-        """Publish one event for every topic, and see later who has it."""
+        """Publish one event for every topic, see who has it, and let those that adapt learn until some time."""
+        self._spreading = timed.spreading
         self.set(timed)
         timed.publish()
-        timed.run(until, churn)
-        outcome = timed.outcome()
-        share = missed_share(outcome.missed, timed.swarm.up & (outcome.missed + outcome.received > 0))
-        self.missed.append(share)
+        timed.run(min(timed.now + _UNDER_WAY_S, until), churn)
+        outcome, up = timed.outcome(), timed.swarm.up
+        self.missed.append(missed_share(outcome.missed, up & (outcome.missed + outcome.received > 0)))
         self.copies += int(outcome.copies.sum())
         self.reached += int(outcome.reached.sum())
         self.delays.append(timed.mean_delay_s())
-        self.learn(share)
+        if self.adaptive is not None:
+            timed.run(until, churn)
+            self._learn(self.adaptive, timed.spreading.misses.share, up)
+
+    def twin(self, timed: Timed) -> Timed:
+        """Return the same overlay, with peers that know of events what they have learned by this rule."""
+        return timed.twin(self._spreading)
+
+    def _learn(self, adaptive: AdaptiveFanOut, shares: Floats, up: Flags) -> None:
+        known = shares[up & (shares >= 0)]
+        self.told.append(float(known.mean()) if len(known) else 0.0)
+        adaptive.learn(shares)
+        self.given_up.append(float(adaptive.given_up[up].mean()))
 
 
-def rules(target: float) -> list[Rule]:
-    """Fixed fan-outs, and the one that adapts."""
-    adaptive = AdaptiveFanOut(target)
-    fixed = [Rule(f"f = {fan_out}", _all(fan_out), lambda _: None) for fan_out in _FIXED]
-    return [*fixed, Rule(f"adaptive, target {target}", adaptive.set, adaptive.learn)]
+@dataclass(frozen=True)
+class Held:
+    """What became of a target."""
+
+    pace: str
+    target: float
+    missed: float
+    duplication: float
+    fixed: float | None
+    """The duplication of the fixed fan-out that holds the target with the fewest copies; nothing if none does."""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it is held, with fewer copies than by a fixed fan-out; nothing where none of these holds it."""
+        return None if self.fixed is None else self.missed <= self.target and self.duplication < self.fixed
 
 
-def report_adaptive(report: Report, sizes: Sizes, seed: int, churn: Path | None, latency: Path | None) -> None:
-    """Compare missed events and copies."""
+def copies_saved(targets: list[Held]) -> tuple[float | None, bool | None]:
+    """Return the most copies that it took to hold a target, over those of the fixed fan-out that held it with the
+    fewest; and whether all that a fixed one holds were held so. Nothing, if none was."""
+    seen = [one for one in targets if one.fixed is not None]
+    if not seen:
+        return None, None
+    return max(one.duplication / one.fixed for one in seen if one.fixed), all(one.holds for one in seen)
+
+
+def rules(targets: tuple[float, ...]) -> list[Rule]:
+    """Fixed fan-outs, and one that adapts for each target."""
+    fixed = [Rule(f"f = {fan_out}", _all(fan_out)) for fan_out in _FIXED]
+    adaptive = [(target, AdaptiveFanOut(target)) for target in targets]
+    return [*fixed, *(Rule(f"adaptive, target {target:g}", one.set, one) for target, one in adaptive)]
+
+
+def report_adaptive(report: Report, sizes: Sizes, seed: int, churn: Path | None, latency: Path | None) -> list[Held]:
+    """Compare missed events and copies; return what became of every target."""
     weather = weather_of(sizes, sizes.adaptive, seed, churn, latency, spread=False)
-    rows: list[Row] = []
-    for pace, (kept, target) in _PACES.items():
-        tried = rules(target)
+    rows, found = list[Row](), list[Held]()
+    for pace, (kept, targets) in _PACES.items():
+        tried = rules(targets)
         run_rules(tried, weather, kept)
         rows += [_row(pace, rule, weather.sharp | weather.crowded) for rule in tried]
+        found += targets_held(pace, tried)
     report.section(
         "Adaptive fan-out: events under way while peers come and go",
         rows,
-        f"{weather.cycles} minutes; of the peers, those that missed an event. The target is of the mean. "
-        "The rule that adapts is told the share that missed an event, which peers can but estimate.",
+        f"{weather.cycles} minutes; of the peers, those that missed an event. The target is of the mean. Told by "
+        "peers: the same as they find out by gossip, a running share; the rule that adapts knows no more. Given up: of "
+        "the peers, those that take the target to be one that no fan-out holds.",
     )
+    return found
+
+
+def targets_held(pace: str, tried: list[Rule]) -> Iterator[Held]:
+    """Return for every rule that adapts what it came to beside fixed ones."""
+    for rule in tried:
+        if rule.adaptive is not None:
+            target = rule.adaptive.target
+            fixed = [one.duplication for one in tried if one.adaptive is None and np.mean(one.missed) <= target]
+            missed = float(np.mean(rule.missed))
+            yield Held(pace, target, missed, rule.duplication, min(fixed, default=None))
 
 
 def _row(pace: str, rule: Rule, sudden: Flags) -> Row:
     missed = np.array(rule.missed)
     return {
-        "pace": f"{pace}, {'fixed' if rule.name.startswith('f') else 'adaptive'}",
+        "pace": f"{pace}, {'fixed' if rule.adaptive is None else 'adaptive'}",
         "rule": rule.name,
         "missed, mean": float(missed.mean()),
+        "told by peers": float(np.mean(rule.told)) if rule.told else None,
         "calm, most": float(missed[~sudden].max(initial=0.0)),
         "drops and crowds, most": float(missed[sudden].max(initial=0.0)),
-        "duplication": rule.copies / max(rule.reached, 1),
+        "duplication": rule.duplication,
         "seconds, mean": float(np.mean(rule.delays)),
+        "given up": float(np.mean(rule.given_up)) if rule.given_up else None,
     }
 
 
@@ -93,12 +161,14 @@ def run_rules(tried: list[Rule], weather: Weather, pace: Pace) -> None:
     for cycle in range(weather.cycles):
         until = system.begin + (cycle + 1) * CYCLE_S
         for rule in tried[:-1]:
-            rule.publish(deepcopy(system.timed), system.churn, until)
+            rule.publish(rule.twin(system.timed), system.churn, until)
+        # One needs no copy. It is one that adapts: those alone go on to the end of the minute.
         tried[-1].publish(system.timed, system.churn, until)
 
 
 def _all(fan_out: int) -> Callable[[Timed], None]:
     def tell(timed: Timed) -> None:
         timed.spreading.fan_outs[:] = fan_out
+        timed.shortcuts = BY_BOTH
 
     return tell

@@ -25,8 +25,9 @@ from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.dissemination import disseminated
 from tidegate.overlay.swarm.latency import Latency, drawn_latency, read_latency
 from tidegate.overlay.swarm.sessions import DAY_S, PING_S, Sessions, drawn_sessions, read_sessions
+from tidegate.overlay.swarm.spreading import WARM_UP_S
 from tidegate.overlay.swarm.swarm import Flags, Swarm
-from tidegate.overlay.swarm.timed import AS_PRINTED, WARM_UP_S, Pace, Timed
+from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
 from tidegate.workload.follows import friends
 from tidegate.workload.terms import Floats
 

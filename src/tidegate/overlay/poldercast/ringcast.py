@@ -14,6 +14,9 @@ from tidegate.workload.alias import State
 
 BY_CYCLON, BY_VICINITY, BY_BOTH = 1, 2, 3
 """Which views shortcuts are picked from."""
+BY_ALL: Final = 7
+"""From those of Rings, too: who is behind the next ones. Not in the thesis."""
+_BY_RINGS: Final = 4
 LEAST_FAN_OUT: Final = 2
 NAMED: Final = 8
 """How many a copy names at most."""
@@ -72,7 +75,7 @@ def pass_on(
         else:
             out[n] = before
             n += 1
-    return _with_shortcuts(nodes, me, topic, sender, served, shortcuts, reachable, random, out[:places], n)
+    return _with_shortcuts(nodes, me, pair, sender, served, shortcuts, reachable, random, out[:places], n)
 
 
 @njit(cache=True)
@@ -109,7 +112,7 @@ def _first_reachable(side: Int64, reachable: Any) -> Any:
 def _with_shortcuts(
     nodes: Nodes,
     me: int,
-    topic: int,
+    pair: int,
     sender: int,
     served: Int64,
     shortcuts: int,
@@ -120,16 +123,18 @@ def _with_shortcuts(
 ) -> Any:
     """Add others that follow the topic, any of those in the views, until there are as many as the fan-out."""
     ring, met = n, 0
-    for kind, view in ((BY_CYCLON, nodes.cyclon[me]), (BY_VICINITY, nodes.vicinity[me])):
+    views = ((BY_CYCLON, nodes.cyclon[me]), (BY_VICINITY, nodes.vicinity[me]), (_BY_RINGS, nodes.rings[pair]))
+    for kind, view in views:
         if not shortcuts & kind:
             continue
         for entry in view:
+            # Not at an end: each side of a ring has its own.
             if entry < 0:
-                break
+                continue
             peer = peer_in(entry)
             if peer == sender or not reachable[peer] or _among(out, n, peer) or _among(served, len(served), peer):
                 continue
-            if pair_of(nodes, peer, topic) < 0:
+            if pair_of(nodes, peer, nodes.topics[pair]) < 0:
                 continue
             met += 1
             # A sample of fixed size from a stream of unknown length.

@@ -29,6 +29,8 @@ from tidegate.overlay.swarm.flights import (
     send,
 )
 from tidegate.overlay.swarm.latency import Latency
+from tidegate.overlay.swarm.misses import average, compare, hear, take_account
+from tidegate.overlay.swarm.spreading import WARM_UP_S, Spreading
 from tidegate.overlay.swarm.swarm import Flags
 from tidegate.workload.alias import State
 from tidegate.workload.terms import Floats
@@ -75,29 +77,6 @@ class World(NamedTuple):
     somebody silent; and after how many turns one writes to whom it came by, 0 for never."""
 
 
-class Spreading(NamedTuple):
-    """Events under way: of every topic one at most."""
-
-    event: Int64
-    """By topic, the number of the last one; 0 before the first."""
-    published: Floats
-    seen: Int64
-    """By place of a topic among those of a peer: the last event that it got, after how many hops, and how late."""
-    hops: Int64
-    late: Floats
-    fan_outs: Int64
-    """By peer."""
-    copies: Int64
-    """By topic, those that arrived of the last event."""
-    lost: Int64
-    received: Int64
-    """By peer, copies of these events."""
-    doubled: Int64
-    """By peer, how many of those it had already, and how many it got first, ever."""
-    random: State
-    """Not the one of the overlay: what becomes of that does not depend on events."""
-
-
 class Posted(NamedTuple):
     """By peer, letters that it sent and got."""
 
@@ -128,13 +107,14 @@ def go_on(
         flight = arrive(flights)
         if flight.kind <= CHECK:
             if _is_time(nodes, world, flight):
-                _turn(nodes, world, flights, posted, flight, scratch, random, out)
+                _turn(nodes, world, flights, spreading, posted, flight, scratch, random, out)
         elif not world.up[flight.to] or not _connected(world, flight.sender, flight.to):
             if flight.kind == COPY:
                 spreading.lost[flight.about] += 1
         elif flight.kind == COPY:
             _receive(nodes, world, flights, spreading, shortcuts, flight)
         else:
+            _learn(nodes, world, spreading, flight)
             _read(nodes, world, flights, posted, flight, scratch, random, out)
     return True
 
@@ -147,14 +127,14 @@ def publish(
     flights: Flights,
     spreading: Spreading,
     shortcuts: int,
-    warm_up: float,
     now: float,
 ) -> None:
     """Publish one event for every topic, by any subscriber that is up, if possible not by one that has just come.
 
     There has to be room for all that is sent.
     """
-    settled, none = world.came <= now - warm_up, np.empty(0, np.int64)
+    nodes, world, spreading = lent(nodes), lent(world), lent(spreading)
+    settled, none = world.came <= now - WARM_UP_S, np.empty(0, np.int64)
     spreading.copies[:] = 0
     spreading.lost[:] = 0
     spreading.received[:] = 0
@@ -170,9 +150,7 @@ def publish(
 
 
 @njit(cache=True)
-def missing(
-    nodes: Nodes, subscribers: Csr, world: World, spreading: Spreading, warm_up: float, by_topic: Int64, missed: Int64
-) -> Any:
+def missing(nodes: Nodes, subscribers: Csr, world: World, spreading: Spreading, by_topic: Int64, missed: Int64) -> Any:
     """Count for every topic who should have its last event, who has it, and the hops to them; by peer what it missed.
 
     Who came later than shortly before, or is gone by now, should not. Return how late events were, together.
@@ -182,7 +160,7 @@ def missing(
         if spreading.event[topic] == 0:
             continue
         for peer in subscribers.values[subscribers.offsets[topic] : subscribers.offsets[topic + 1]]:
-            if not world.up[peer] or world.came[peer] > spreading.published[topic] - warm_up:
+            if not world.up[peer] or world.came[peer] > spreading.published[topic] - WARM_UP_S:
                 continue
             by_topic[0, topic] += 1
             pair = pair_of(nodes, peer, topic)
@@ -238,6 +216,7 @@ def _turn(
     nodes: Nodes,
     world: World,
     flights: Flights,
+    spreading: Spreading,
     posted: Posted,
     flight: Flight,
     scratch: Scratch,
@@ -248,6 +227,7 @@ def _turn(
     me, now = flight.to, flight.when
     cycle, patience, wary, again = world.pace
     _tell_time(nodes, me, now)
+    take_account(spreading.misses, me, now, cycle)
     world.gossiped[me] += 1
     # Whatever else was to come up is none.
     world.turns[me] += 1
@@ -376,6 +356,15 @@ def _write_to_unmet(
 
 
 @njit(cache=True)
+def _learn(nodes: Nodes, world: World, spreading: Spreading, flight: Flight) -> None:
+    """Let a peer read in a letter what its sender knows of events that were missed."""
+    me, sender = flight.to, flight.sender
+    average(spreading.misses, me, sender)
+    if flight.about == RINGS:
+        compare(nodes, spreading, me, sender, world.came[me], flight.when)
+
+
+@njit(cache=True)
 def _receive(
     nodes: Nodes, world: World, flights: Flights, spreading: Spreading, shortcuts: int, flight: Flight
 ) -> None:
@@ -413,7 +402,8 @@ def _pass_on(
     spreading.seen[pair] = spreading.event[topic]
     spreading.hops[pair] = hops
     spreading.late[pair] = now - spreading.published[topic]
-    out = np.empty(spreading.fan_outs[me], np.int64)
+    hear(spreading.misses, me, pair, spreading.event[topic])
+    out = np.empty(spreading.fan_outs[0 if sender < 0 else 1, me], np.int64)
     reachable = world.reachable[world.side[me]]
     number = spreading.event[topic] << _HOPS | (hops + 1)
     many = pass_on(nodes, me, topic, sender, served, shortcuts, reachable, spreading.random, out)

@@ -6,6 +6,7 @@ but awaits no answer from before. A seed determines all that happens.
 """
 
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -18,13 +19,11 @@ from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT, NAMED
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.dissemination import Dissemination
 from tidegate.overlay.swarm.flights import TURN, Flights, flights_of, room_for, send, with_more_room
-from tidegate.overlay.swarm.flying import Posted, Spreading, World, go_on, missing, publish
+from tidegate.overlay.swarm.flying import Posted, World, go_on, missing, publish
 from tidegate.overlay.swarm.latency import Latency, no_latency
+from tidegate.overlay.swarm.misses import begin_anew
+from tidegate.overlay.swarm.spreading import Spreading, spreading_of
 from tidegate.overlay.swarm.swarm import Flags, Swarm
-from tidegate.workload.alias import random_state
-
-WARM_UP_S: Final = 10.0
-"""Who came so shortly before an event was published is not expected to get it (section 3.5.6)."""
 
 
 @dataclass(frozen=True)
@@ -94,20 +93,8 @@ class Timed:
     @cached_property
     def spreading(self) -> Spreading:
         """The events; `fan_outs` may be changed between any two runs, to 2 at least."""
-        peers, topics, pairs = self.swarm.topics.rows, self.swarm.many_topics, len(self.swarm.topics.values)
-        return Spreading(
-            event=np.zeros(topics, np.int64),
-            published=np.zeros(topics),
-            seen=np.zeros(pairs, np.int64),
-            hops=np.zeros(pairs, np.int64),
-            late=np.zeros(pairs),
-            fan_outs=np.full(peers, LEAST_FAN_OUT, np.int64),
-            copies=np.zeros(topics, np.int64),
-            lost=np.zeros(topics, np.int64),
-            received=np.zeros(peers, np.int64),
-            doubled=np.zeros((2, peers), np.int64),
-            random=random_state([self.swarm.seed, 13]),
-        )
+        swarm = self.swarm
+        return spreading_of(swarm.topics.rows, swarm.many_topics, len(swarm.topics.values), swarm.seed)
 
     @cached_property
     def posted(self) -> Posted:
@@ -119,6 +106,14 @@ class Timed:
     def _flying(self) -> list[Flights]:
         """One: another takes its place where it has no room."""
         return [flights_of(max(NAMED, *(part.letter for part in self.swarm.settings.parts)))]
+
+    def twin(self, spreading: Spreading | None = None) -> "Timed":
+        """Return the same on its own, to try other fan-outs on: with its events, or with those of a twin that was tried
+        before, whose peers go on from what they know."""
+        twin = deepcopy(self)
+        if spreading is not None:
+            vars(twin)["spreading"] = spreading
+        return twin
 
     def run(self, until: float, churn: Churn | None = None) -> None:
         """Let all happen that is due before some time, with peers that come and go."""
@@ -143,6 +138,7 @@ class Timed:
         self.swarm.join(here)
         self.world.came[here] = self.now
         self.world.haste[here] = self.pace.hasty_letters
+        begin_anew(self.swarm.nodes, self.spreading.misses, here, self.now + self.pace.cycle_s)
         self._reach()
         self.world.turns[here] += 1
         self._come_up(here, np.full(self.swarm.topics.rows, self.now))
@@ -163,7 +159,6 @@ class Timed:
             self._flying[0],
             self.spreading,
             self.shortcuts,
-            WARM_UP_S,
             self.now,
         )
 
@@ -194,7 +189,7 @@ class Timed:
 
     def _count(self, by_topic: Int64, missed: Int64) -> float:
         swarm = self.swarm
-        return float(missing(swarm.nodes, swarm.subscribers, self.world, self.spreading, WARM_UP_S, by_topic, missed))
+        return float(missing(swarm.nodes, swarm.subscribers, self.world, self.spreading, by_topic, missed))
 
     def _check_fan_outs(self) -> None:
         least = int(self.spreading.fan_outs.min(initial=LEAST_FAN_OUT))
