@@ -17,7 +17,6 @@ from tidegate.overlay.swarm.flights import TURN, arrive, due, flights_of, room_f
 from tidegate.overlay.swarm.flying import TICK_S
 from tidegate.overlay.swarm.latency import Latency, drawn_latency
 from tidegate.overlay.swarm.sessions import always
-from tidegate.overlay.swarm.spreading import WARM_UP_S
 from tidegate.overlay.swarm.swarm import Swarm
 from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
 from tidegate.workload.follows import friends
