@@ -297,6 +297,7 @@ def found() -> Found:
             "Scribe, at once, drawn": {"mean": 0.01},
             "Scribe, drawn": {"mean": 0.01},
         },
+        targets=[Held("haste", 0.001, 0.001, 1.4, 1.5), Held("haste", 0.0001, 0.0005, 1.6, None)],
         node_cycles_per_s=1e5,
         memory_gb=4.0,
     )
@@ -325,6 +326,8 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("PolderCast: copies", {"upkeep": {**found().upkeep, "relayed": 1.0}}),
     ("Scribe: over 80 %", {"upkeep": {**found().upkeep, "much": 0.9}}),
     ("the same", {"upkeep": {**found().upkeep, "much, trees": 0.9}}),
+    ("an adaptive fan-out", {"targets": [*found().targets, Held("haste", 0.001, 0.0011, 1.4, 1.5)]}),
+    ("an adaptive fan-out", {"targets": [*found().targets, Held("haste", 0.001, 0.0009, 1.5, 1.5)]}),
     ("10,000 peers' 100 cycles", {"node_cycles_per_s": 8_000.0}),
     ("at most 4 GB", {"memory_gb": 4.1}),
     *(
@@ -364,6 +367,8 @@ def test_where_nothing_was_seen_no_statement_says_yes() -> None:
     small = Events(1, *(np.array(one) for one in ((5,), (5,), (8,), (6,), (1,), (1,))))
     ways = replace(found(), ways={"both": {2: small}})
     assert verdicts(ways)["hops grow no faster than the logarithm of a topic's peers"] == "none seen"
+    beyond = replace(found(), targets=found().targets[1:])
+    assert [held for what, held in verdicts(beyond).items() if what.startswith("an adaptive")] == ["none seen"]
     nobody = {name: {**one, "mean": 0.0} for name, one in found().churned.items()}
     times = [one for one in verdicts(found()) if one.startswith("Scribe misses")]
     assert [verdicts(replace(found(), churned=nobody))[one] for one in times] == 2 * ["none seen"]

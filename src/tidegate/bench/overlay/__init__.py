@@ -76,7 +76,7 @@ def _parts(
     yield "churn"
     churned = report_churn(report, sizes, seed, churn, latency)
     yield "fan-outs"
-    report_adaptive(report, sizes, seed, churn, latency)
+    targets = report_adaptive(report, sizes, seed, churn, latency)
     found = Found(
         swarm,
         forest,
@@ -87,6 +87,7 @@ def _parts(
         slower,
         upkeep,
         churned,
+        targets,
         min(one.node_cycles_per_s for one in swarms),
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
     )
