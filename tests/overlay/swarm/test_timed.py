@@ -14,7 +14,7 @@ from tidegate.overlay.poldercast.settings import Gossip, Settings
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import completeness
 from tidegate.overlay.swarm.flights import TURN, arrive, due, flights_of, room_for, send, with_more_room
-from tidegate.overlay.swarm.flying import TICK_S
+from tidegate.overlay.swarm.gossiping import TICK_S
 from tidegate.overlay.swarm.latency import Latency, drawn_latency
 from tidegate.overlay.swarm.sessions import always
 from tidegate.overlay.swarm.swarm import Swarm

@@ -17,13 +17,16 @@ from tidegate.csr import Int64
 from tidegate.errors import ConfigError
 from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT, NAMED
 from tidegate.overlay.swarm.churn import Churn
+from tidegate.overlay.swarm.copies import missing, publish
 from tidegate.overlay.swarm.dissemination import Dissemination
 from tidegate.overlay.swarm.flights import TURN, Flights, flights_of, room_for, send, with_more_room
-from tidegate.overlay.swarm.flying import Posted, World, go_on, missing, publish
+from tidegate.overlay.swarm.flying import go_on
+from tidegate.overlay.swarm.gossiping import Posted
 from tidegate.overlay.swarm.latency import Latency, no_latency
 from tidegate.overlay.swarm.misses import begin_anew
 from tidegate.overlay.swarm.spreading import Spreading, spreading_of
 from tidegate.overlay.swarm.swarm import Flags, Swarm
+from tidegate.overlay.swarm.world import World
 
 
 @dataclass(frozen=True)
