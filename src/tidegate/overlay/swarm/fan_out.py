@@ -26,7 +26,7 @@ _A_COPY: Final = 10.0
 
 @dataclass
 class AdaptiveFanOut:
-    """Holds a share of peers that miss an event in a cycle, in the mean of an hour of cycles, with the fewest copies it
+    """Holds a share of peers that miss an event in a cycle, in the mean of some hours of cycles, with the fewest copies it
     can."""
 
     target: float = 0.001
