@@ -26,8 +26,7 @@ _A_COPY: Final = 10.0
 
 @dataclass
 class AdaptiveFanOut:
-    """Holds a share of peers that miss an event in a cycle, in the mean of an hour of cycles, with the fewest copies it
-    can."""
+    """Holds a share of peers that miss an event in a cycle, in the mean of hours, with as few copies as it can."""
 
     target: float = 0.001
     most: int = 8
