@@ -181,6 +181,14 @@ def test_stand_ins_reach_more_when_many_are_gone_at_once() -> None:
     assert with_them.lost.sum() == 0
 
 
+@pytest.mark.parametrize(("as_printed", "copies"), [(False, 2), (True, 4)])
+def test_copies_name_who_is_served_unless_peers_do_as_printed(as_printed: bool, copies: int) -> None:
+    swarm = Swarm(from_rows([[0]] * 3), Settings(as_printed=as_printed), seed=1)
+    swarm.warm()
+    swarm.run(10)
+    assert disseminated(swarm).copies.tolist() == [copies]
+
+
 def test_a_fan_out_that_does_not_go_around_a_ring_is_refused(settled: Swarm) -> None:
     with pytest.raises(ConfigError, match="fan-out of 1"):
         disseminated(settled, 1)

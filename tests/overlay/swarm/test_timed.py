@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tidegate.csr import from_rows
 from tidegate.errors import ConfigError
-from tidegate.overlay.poldercast.entries import peer_in
-from tidegate.overlay.poldercast.settings import Gossip, Settings
+from tidegate.overlay.poldercast.entries import MET, entry_of, peer_in
+from tidegate.overlay.poldercast.settings import RINGS, Gossip, Settings
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import completeness
 from tidegate.overlay.swarm.flights import TURN, arrive, due, flights_of, room_for, send, with_more_room
@@ -182,6 +182,95 @@ def test_who_comes_writes_as_soon_as_it_is_answered_and_so_do_those_it_is_next_t
     # A letter a second, to one neighbour after the other, would take twenty.
     settled.run(settled.now + 3)
     assert completeness(settled.swarm).missing == 0
+
+
+def test_haste_has_rings_closed_sooner(settled: Timed) -> None:
+    missing = []
+    for letters in (0, Pace().hasty_letters):
+        timed = settled.twin()
+        timed.pace = Pace(hasty_letters=letters)
+        back(timed)
+        timed.run(timed.now + 1)
+        missing.append(completeness(timed.swarm).missing)
+    assert missing[1] < 0.7 * missing[0]
+
+
+def test_who_comes_back_has_met_nobody_that_it_remembers(settled: Timed) -> None:
+    late, nodes = back(settled), settled.swarm.nodes
+    rings = np.concatenate([nodes.rings[slice(*nodes.bounds[peer])] for peer in late])
+    assert (rings >= 0).any()
+    assert (rings < MET).all()
+
+
+@pytest.mark.parametrize("met", [0, MET])
+def test_one_that_is_gone_is_forgotten_when_patience_is_over_and_not_a_turn_later(settled: Timed, met: int) -> None:
+    me, nodes, world = 0, settled.swarm.nodes, settled.world
+    row = nodes.rings[nodes.bounds[me, 0]]
+    gone = peer_in(row[0])
+    settled.leave([gone])
+    settled.run(settled.now + 20 * 60.0)
+    turns = world.gossiped[me]
+    while world.gossiped[me] == turns:
+        settled.run(settled.now + 0.5)
+    # Next to it, and heard of longest ago: it is written to in the next turn, if not before.
+    row[1], row[0] = row[0], met | entry_of(gone, 1)
+    for _ in range(150):
+        if nodes.asked[me, RINGS] == gone:
+            break
+        settled.run(settled.now + 0.5)
+    assert nodes.asked[me, RINGS] == gone
+    settled.run(settled.now + 2 * settled.pace.patience_s)
+    assert gone not in peer_in(nodes.rings[slice(*nodes.bounds[me])])
+
+
+@pytest.mark.parametrize(
+    ("settings", "pace", "most"),
+    [
+        (Settings(), AS_PRINTED, 6.0),
+        (Settings(as_printed=True), AS_PRINTED, 6.0),
+        (Settings(as_printed=True), Pace(), 8.0),
+    ],
+)
+def test_as_printed_peers_write_in_their_turns_alone(settings: Settings, pace: Pace, most: float) -> None:
+    swarm = Swarm(FOLLOWS.followed, settings, seed=3)
+    swarm.warm()
+    timed = Timed(swarm, Latency(np.full((1, 1), 0.001), np.zeros(PEERS, np.int32)), pace)
+    timed.run(15 * 60.0)
+    # Of six letters in a turn three are answers.
+    assert timed.posted.sent.sum() / PEERS <= 15 * most
+
+
+def test_who_is_silent_is_dealt_with_whether_or_not_it_is_the_turn_of_its_module() -> None:
+    swarm = Swarm(FOLLOWS.followed, Settings(rings=Gossip(view=4, period=10)), seed=3)
+    swarm.warm()
+    timed = Timed(swarm, drawn_latency(PEERS, 1))
+    timed.run(120 * 60.0)
+    timed.leave(range(0, PEERS, 5))
+    turns = timed.world.gossiped[swarm.up]
+    timed.run(timed.now + 120)
+    assert (timed.world.gossiped[swarm.up] - turns).mean() < 20
+
+
+def test_a_module_that_knows_nobody_is_in_no_haste() -> None:
+    swarm = Swarm(FOLLOWS.followed, Settings(vicinity=Gossip(view=0)), seed=3)
+    swarm.warm()
+    timed = Timed(swarm, drawn_latency(PEERS, 1))
+    timed.run(60 * 60.0)
+    timed.leave([7])
+    timed.run(timed.now + 300)
+    timed.join([7])
+    turns = timed.world.gossiped[7]
+    timed.run(timed.now + 60)
+    assert timed.world.gossiped[7] - turns < Pace().hasty_letters / 2
+
+
+def test_peers_far_apart_have_the_patience_for_it() -> None:
+    swarm = Swarm(FOLLOWS.followed, seed=3)
+    swarm.warm()
+    timed = Timed(swarm, Latency(np.full((1, 1), 0.6), np.zeros(PEERS, np.int32)))
+    timed.run(20 * 60.0)
+    assert (swarm.nodes.gone < 0).all()
+    assert calmed(timed)
 
 
 @pytest.mark.parametrize("silent", [False, True])

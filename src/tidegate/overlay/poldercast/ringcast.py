@@ -53,11 +53,13 @@ def pass_on(
     The sender is -1 where an event begins. `served` are those that its copy named: they get none. Nor does anybody
     else for a ring neighbour among them, whose place stays empty: the ring goes on from there. `reachable` says by peer
     who can be reached, as far as `me` can tell: who cannot be is stood in for, a ring neighbour by the next one. `me`
-    follows the topic, or the event goes nowhere.
+    follows the topic, or the event goes nowhere. As printed, nobody is served.
     """
     pair = pair_of(nodes, me, topic)
     if pair < 0:
         return 0
+    if nodes.as_printed:
+        served = served[:0]
     half = nodes.rings.shape[1] // 2
     after = _first_reachable(nodes.rings[pair, :half], reachable)
     before = _first_reachable(nodes.rings[pair, half:], reachable)

@@ -78,7 +78,9 @@ def leave_rings(nodes: Nodes, me: int, peer: int) -> None:
 
 @njit(cache=True)
 def has_unmet(nodes: Nodes, me: int) -> Any:
-    """Return whether somebody is next to `me` in a ring whom it has not met."""
+    """Return whether somebody is next to `me` in a ring whom it has not met; as printed, that is no matter."""
+    if nodes.as_printed:
+        return False
     for pair in range(nodes.bounds[me, 0], nodes.bounds[me, 1]):
         for k in range(0, nodes.rings.shape[1], nodes.rings.shape[1] // 2):
             if 0 <= nodes.rings[pair, k] < MET:

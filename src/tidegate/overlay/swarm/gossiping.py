@@ -12,7 +12,7 @@ from tidegate.overlay.poldercast.settings import CYCLON, RINGS
 from tidegate.overlay.poldercast.state import Nodes, Scratch
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget, open_gossip
 from tidegate.overlay.swarm.flights import ANSWER, CHECK, REQUEST, TURN, Flight, Flights, send
-from tidegate.overlay.swarm.world import PATIENCE, WARY, World, connected, way
+from tidegate.overlay.swarm.world import AGAIN, CYCLE, PATIENCE, WARY, World, connected, way
 from tidegate.workload.alias import State
 
 TICK_S: Final = 0.01
@@ -57,23 +57,22 @@ def take_turn(
 ) -> None:
     """Let a peer gossip by every module whose turn it is, and come up again a cycle later."""
     me, now = flight.to, flight.when
-    cycle, patience, wary, again = world.pace
-    _tell_time(nodes, me, now)
+    patience, again = world.pace[PATIENCE], np.int64(world.pace[AGAIN])
+    tell_time(nodes, me, now)
     world.gossiped[me] += 1
     # Whatever else was to come up is none.
     world.turns[me] += 1
     for module in range(len(world.periods)):
-        is_silent = _is_silent(nodes, world, me, module, now)
-        if world.gossiped[me] % world.periods[module] != 0 or (nodes.asked[me, module] >= 0 and not is_silent):
+        if _is_silent(nodes, world, me, module, now):
+            world.haste[me] = np.maximum(world.haste[me], np.int64(world.pace[WARY]))
+        elif world.gossiped[me] % world.periods[module] != 0 or nodes.asked[me, module] >= 0:
             continue
-        if is_silent:
-            world.haste[me] = np.maximum(world.haste[me], np.int64(wary))
         _write(nodes, world, flights, posted, me, module, now, scratch, random, out)
-    if again > 0 and world.gossiped[me] % np.int64(again) == 0:
+    if again > 0 and world.gossiped[me] % again == 0:
         _ask_again(world, flights, posted, me, out[: world.lengths[CYCLON]], now)
     in_haste = world.haste[me].any()
-    send(flights, now + (patience if in_haste else cycle), TURN, me, me, 0, world.turns[me])
-    if not in_haste and wary > 0:
+    send(flights, now + (patience if in_haste else world.pace[CYCLE]), TURN, me, me, 0, world.turns[me])
+    if not in_haste and world.pace[WARY] > 0:
         send(flights, now + patience, CHECK, me, me, 0, world.turns[me])
 
 
@@ -90,7 +89,7 @@ def read(
 ) -> None:
     """Let a peer take in a letter, and answer it if it opens a gossip."""
     me, sender, module = flight.to, flight.sender, flight.about
-    _tell_time(nodes, me, flight.when)
+    tell_time(nodes, me, flight.when)
     posted.got[me] += 1
     letter = flights.letter[flight.slot, : world.lengths[module]]
     if flight.kind == ANSWER:
@@ -109,7 +108,7 @@ def read(
 @njit(cache=True)
 def _is_silent(nodes: Nodes, world: World, me: int, module: int, now: float) -> Any:
     """Return whether somebody should have answered by now."""
-    return nodes.asked[me, module] >= 0 and now >= world.asked[me, module] + world.pace[PATIENCE]
+    return nodes.asked[me, module] >= 0 and now >= world.wrote[me, module] + world.pace[PATIENCE]
 
 
 @njit(cache=True)
@@ -128,8 +127,9 @@ def _write(
     """Let a peer open a gossip, if it knows anybody."""
     letter = out[: world.lengths[module]]
     target = _open(nodes, me, module, scratch, random, letter)
-    world.asked[me, module] = now
-    world.haste[me, module] = max(world.haste[me, module] - 1, 0)
+    world.wrote[me, module] = now
+    # Who knows nobody by a module has no reason to be in haste by it.
+    world.haste[me, module] = max(world.haste[me, module] - 1, 0) if target >= 0 else 0
     if target >= 0:
         posted.sent[me] += 1
         _post(flights, world, REQUEST, target, me, module, letter, now)
@@ -191,7 +191,7 @@ def _post(
 
 
 @njit(cache=True)
-def _tell_time(nodes: Nodes, me: int, now: float) -> None:
+def tell_time(nodes: Nodes, me: int, now: float) -> None:
     """Let a peer's clock say how late it is.
 
     Where some are in haste, clocks that count turns would run at different speeds; and those that count cycles are too

@@ -30,6 +30,11 @@ def no_latency(peers: int) -> Latency:
     return Latency(np.zeros((1, 1)), np.zeros(peers, np.int32))
 
 
+def longest_round_trip(latency: Latency) -> float:
+    """Return how many seconds pass before an answer is there from wherever it takes longest."""
+    return float((latency.one_way + latency.one_way.T).max())
+
+
 def drawn_latency(peers: int, seed: int) -> Latency:
     """Draw places on a square, and ways between them that are as long as they are far apart, or somewhat longer."""
     generator = np.random.default_rng([seed, 10])

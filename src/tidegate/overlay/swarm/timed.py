@@ -21,12 +21,14 @@ from tidegate.overlay.swarm.copies import missing, publish
 from tidegate.overlay.swarm.dissemination import Dissemination
 from tidegate.overlay.swarm.flights import TURN, Flights, flights_of, room_for, send, with_more_room
 from tidegate.overlay.swarm.flying import go_on
-from tidegate.overlay.swarm.gossiping import Posted
-from tidegate.overlay.swarm.latency import Latency, no_latency
+from tidegate.overlay.swarm.gossiping import Posted, tell_time
+from tidegate.overlay.swarm.latency import Latency, longest_round_trip, no_latency
 from tidegate.overlay.swarm.misses import begin_anew
 from tidegate.overlay.swarm.spreading import Spreading, spreading_of
 from tidegate.overlay.swarm.swarm import Flags, Swarm
 from tidegate.overlay.swarm.world import World
+
+_SPARE: Final = 1.5
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,13 @@ class Pace:
 
     cycle_s: float = 60.0
     patience_s: float = 1.0
-    """Who has not answered after so long is silent; longer than an answer takes."""
+    """Who has not answered after so long is silent, or after half as long again as the longest answer takes."""
     hasty_letters: int = 30
     """Who has just come is in haste: by every module it writes again as soon as it is answered, or patience is over, so
     many letters long. It knows next to nobody, and nobody knows it."""
     wary_letters: int = 5
     """Who has found somebody silent is in haste, too, for so many: if one has gone others may have. It looks
-    for that when patience is over; with 0, in its next turn."""
+    for that when patience is over, and writes at once to who is new next to it; with 0, both in its next turn."""
     again_turns: int = 20
     """After so many turns each a peer writes to whom it came by: parts of a network that was cut find each other so,
     where no sample leads from one to the other any more. 0 for never."""
@@ -76,7 +78,8 @@ class Timed:
     def world(self) -> World:
         """What is so: who is up, how far it is."""
         peers = self.swarm.topics.rows
-        parts, pace = self.swarm.settings.parts, self.pace
+        parts, pace, latency = self.swarm.settings.parts, self.pace, self.latency or no_latency(peers)
+        patience = max(pace.patience_s, _SPARE * longest_round_trip(latency))
         return World(
             up=self.swarm.up,
             side=np.zeros(peers, np.int8),
@@ -86,11 +89,11 @@ class Timed:
             contacts=np.full(peers, -1, np.int64),
             gossiped=np.zeros(peers, np.int64),
             haste=np.zeros((peers, len(parts)), np.int64),
-            asked=np.full((peers, len(parts)), -np.inf),
-            latency=self.latency or no_latency(peers),
+            wrote=np.full((peers, len(parts)), -np.inf),
+            latency=latency,
             periods=np.array([part.period for part in parts], np.int32),
             lengths=np.array([part.letter for part in parts], np.int64),
-            pace=np.array([pace.cycle_s, pace.patience_s, pace.wary_letters, pace.again_turns]),
+            pace=np.array([pace.cycle_s, patience, pace.wary_letters, pace.again_turns]),
         )
 
     @cached_property
@@ -137,6 +140,8 @@ class Timed:
     def join(self, peers: Iterable[int] | Int64) -> None:
         """Let peers come, or come back with all they knew, now: their first turn is at once."""
         here = np.fromiter(peers, np.int64)
+        for peer in here:
+            tell_time(self.swarm.nodes, peer, self.now)
         self._come_by(here)
         self.swarm.join(here)
         self.world.came[here] = self.now

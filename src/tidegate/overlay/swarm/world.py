@@ -33,8 +33,8 @@ class World(NamedTuple):
     """By peer, its turns so far."""
     haste: Int64
     """By peer and module, how many more letters it writes as soon as it is answered."""
-    asked: Floats
-    """By peer and module, when it last wrote."""
+    wrote: Floats
+    """By peer and module, when it last did."""
     latency: Latency
     periods: Int32
     lengths: Int64
