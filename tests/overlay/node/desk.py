@@ -40,6 +40,7 @@ class Desk:
         """It knows nobody; it has not begun."""
         self.said: list[tuple[Kind, int, Letter]] = []
         """What kind of letter went to whom."""
+        self._answered = 0
         directory = Directory(ME, HERE, gossip)
         directory.follow(topics)
         self.settings = replace(settings(key=key, period_s=period_s), gossip=gossip)
@@ -58,9 +59,10 @@ class Desk:
         wanted = modules or range(len(MODULES))
         return sum(kind is Kind.OPEN and letter.module in wanted for kind, _, letter in self.said)
 
-    def answer_all(self, since: int = 0) -> None:
-        """Answer what it has opened after so many things were said; nobody is named."""
-        for kind, to, letter in self.said[since:]:
+    def answer_all(self) -> None:
+        """Answer what it has opened since it was last answered; nobody is named."""
+        opened, self._answered = self.said[self._answered :], len(self.said)
+        for kind, to, letter in opened:
             if kind is Kind.OPEN:
                 self.read(Kind.ANSWER, Letter(letter.module, _other(to)))
 

@@ -89,6 +89,7 @@ class Correspondence:
         """Forget the peer with an id, which does not say anything any more."""
         self.gossiping.forget(peer)
         self._haste.found_silent()
+        self._hasten()
 
     def _open(self, module: int) -> None:
         if self._is_closed or self.gossiping.awaits(module):
@@ -157,7 +158,6 @@ class Correspondence:
     def _close(self, letter: Letter) -> None:
         if not self.gossiping.close(letter):
             raise RefusedError("late")
-        self._stop(letter.module)
 
     def _check(self, letter: Letter, sender: int) -> None:
         """Refuse who writes in another's name, and whoever is where nobody may be."""
