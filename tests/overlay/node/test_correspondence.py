@@ -68,6 +68,19 @@ def test_who_knows_nobody_to_write_to_is_not_in_haste_for_ever() -> None:
     run(test)
 
 
+def test_who_was_alone_for_long_is_in_haste_when_somebody_comes() -> None:
+    async def test() -> None:
+        desk = Desk()
+        for _ in range(100):
+            desk.letters.pass_cycle(())
+            await passing(1)
+        desk.meet(5)
+        await passing(0.1)
+        assert desk.opened(RINGS) == 1
+
+    run(test)
+
+
 @pytest.mark.parametrize(("period_s", "moment_s"), [(1.0, 0.1), (0.2, 0.02)])
 def test_letters_in_haste_are_a_moment_apart_however_soon_they_are_answered(period_s: float, moment_s: float) -> None:
     async def test() -> None:

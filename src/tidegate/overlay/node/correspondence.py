@@ -94,10 +94,11 @@ class Correspondence:
     def _open(self, module: int) -> None:
         if self._is_closed or self.gossiping.awaits(module):
             return
-        # Even if there is nobody to write to: to find that out is work, too.
-        self._haste.spend(module)
         self._opened_at[module] = _now()
         opened = self.gossiping.open(module)
+        if opened is not None or not self.gossiping.is_alone:
+            # To find that a module has nobody to write to is work, too; but who is alone will be in haste later.
+            self._haste.spend(module)
         if opened is not None:
             to, letter = opened
             if self._send(Kind.OPEN, to.id, to.address, letter.to_bytes()) is None:
