@@ -10,6 +10,7 @@ from tidegate.overlay.node import answers, correspondence
 from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.answers import Answers
 from tidegate.overlay.node.directory import Directory
+from tidegate.overlay.node.haste import AFTER_COMING
 from tidegate.overlay.node.messages import Kind, Letter
 from tidegate.overlay.node.reading import MalformedError
 from tidegate.overlay.node.sealing import RefusedError
@@ -64,6 +65,19 @@ def test_who_knows_nobody_to_write_to_is_not_in_haste_for_ever() -> None:
         # Without topics it has no rings.
         assert desk.opened(RINGS) == 0
         assert RINGS not in desk.letters._haste
+
+    run(test)
+
+
+def test_letters_to_a_neighbour_are_counted_though_cyclon_knows_nobody() -> None:
+    async def test() -> None:
+        desk = Desk()
+        desk.meet(5)
+        for _ in range(AFTER_COMING + 10):
+            await passing(0.2)
+            desk.answer_all()
+        assert desk.letters.gossiping.is_alone
+        assert desk.opened(RINGS) == AFTER_COMING
 
     run(test)
 
