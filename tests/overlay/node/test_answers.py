@@ -45,6 +45,15 @@ def test_longer_answers_are_fewer() -> None:
     assert answered(Answers(Clock()), PLACES[:1] * 10_000, size) == AT_ONE_PLACE // size
 
 
+def test_answers_that_are_long_stay_few_as_time_goes_by() -> None:
+    clock, size, seconds = Clock(), 1 << 18, 3
+    given, many = Answers(clock), 0
+    for _ in range(1000 * seconds):
+        many += answered(given, PLACES[:1], size)
+        clock.now += 0.001
+    assert many <= (1 + seconds) * AT_ONE_PLACE // size + 1
+
+
 def test_all_places_together_have_a_bound_and_no_more_are_remembered_than_it_takes() -> None:
     clock = Clock()
     given = Answers(clock)

@@ -7,7 +7,7 @@ from tidegate.overlay.node.directory import ME, Directory
 from tidegate.overlay.node.gossiping import NOON, TICK_S, Gossiping
 from tidegate.overlay.node.messages import OLDEST, Letter
 from tidegate.overlay.poldercast.entries import MET, heard, peer_in
-from tidegate.overlay.poldercast.settings import CYCLON, RINGS
+from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY
 from tidegate.workload.alias import random_state
 
 SECOND = round(1 / TICK_S)
@@ -72,6 +72,57 @@ def test_a_clock_that_has_no_room_for_more_is_set_back_with_all_that_was_told_by
     assert abs(ages(told)[5] - 5 * SECOND) <= 1
     assert ages(told)[7] == NOON
     assert one.neighbours(10) == ([5, 7], [8, 7])
+
+
+@pytest.mark.parametrize("part", ["cyclon", "vicinity", "rings"])
+def test_who_is_in_a_view_is_as_old_when_the_clock_was_set_back(part: str) -> None:
+    clock = Clock()
+    one = peer(1, clock)
+    clock.now += NOON * TICK_S - 3
+    for module in (CYCLON, VICINITY, RINGS):
+        one.answer(Letter(module, profile(5, {10})))
+    clock.now += 5
+    one.open(RINGS)
+    nodes = one.directory.nodes
+    view = getattr(nodes, part)[0]
+    assert nodes.clock[ME] < NOON + 10 * SECOND
+    assert view[0] >= 0
+    assert abs(nodes.clock[ME] - heard(view[0]) - 5 * SECOND) <= 1
+
+
+@pytest.mark.parametrize(("age_s", "is_believed"), [(4, True), (6, False)])
+def test_what_is_later_than_a_silence_is_believed_when_the_clock_was_set_back(age_s: int, is_believed: bool) -> None:
+    clock = Clock()
+    one = peer(1, clock)
+    one.answer(Letter(RINGS, profile(9, {10})))
+    clock.now += NOON * TICK_S - 3
+    one.forget(9)
+    clock.now += 5
+    one.answer(Letter(RINGS, profile(8, {10}), [(age_s * SECOND, profile(9, {10}))]))
+    assert one.directory.nodes.clock[ME] < NOON + 10 * SECOND
+    assert (9 in one.neighbours(10)[0]) is is_believed
+
+
+def test_a_letter_tells_ages_as_of_when_it_is_opened() -> None:
+    clock = Clock()
+    one = peer(1, clock)
+    for other in (5, 6):
+        one.answer(Letter(CYCLON, profile(other, {10})))
+    clock.now += 2
+    opened = one.open(CYCLON)
+    assert opened is not None
+    to, letter = opened
+    (other,) = {5, 6} - {to.id}
+    assert abs(ages(letter)[other] - 2 * SECOND) <= 1
+
+
+def test_a_letter_says_of_its_sender_what_is_so_when_it_is_opened() -> None:
+    one = peer(1, Clock())
+    one.pass_cycle()
+    one.answer(Letter(RINGS, profile(5, {10})))
+    opened = one.open(RINGS)
+    assert opened is not None
+    assert opened[1].sender.held.tolist() == one.directory.nodes.held[:1].tolist() != [0]
 
 
 def test_no_age_that_anybody_tells_is_before_all_time_or_makes_a_stranger_met() -> None:

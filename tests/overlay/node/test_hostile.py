@@ -9,6 +9,7 @@ from tidegate.deliver.ends import Address
 from tidegate.overlay.node import carrier
 from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import DATAGRAM
+from tidegate.overlay.node.correspondence import LEAST_WELCOME
 from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.messages import LARGEST, Event, Kind, Letter
 from tidegate.overlay.node.node import Node
@@ -102,16 +103,15 @@ def test_strangers_that_hold_connections_do_not_keep_peers_from_theirs(monkeypat
 def test_who_asks_to_join_often_is_not_welcomed_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         async with overlay({"nasa"}) as (node,):
-            size = len(Letter(0, node._letters.directory.own).to_bytes())
             # No time goes by between these.
-            monkeypatch.setattr(node._letters, "_welcome_room", Allowance(3 * size, lambda: 0.0))
+            monkeypatch.setattr(node._letters, "_welcome_room", Allowance(3 * LEAST_WELCOME, lambda: 0.0))
             asking = Node(settings())
             async with asking:
                 letter, seal = asking._letters.gossiping.joining().to_bytes(), Seal(asking.id, KEY)
                 say(node.address, *(seal.sealed(Kind.JOIN, ANYBODY, letter)[1] for _ in range(20)))
                 await until(lambda: node.counters.heard["join"] == 20, "all are heard")
-            assert 0 < node.counters.sent["welcome"] <= 3
-            assert node.counters.refused["busy"] == 20 - node.counters.sent["welcome"]
+            assert node.counters.sent["welcome"] == 3
+            assert node.counters.refused["busy"] == 17
 
     asyncio.run(run())
 

@@ -19,5 +19,9 @@ class Allowance:
         self._at = now
         if self._left <= 0:
             return False
-        self._left -= many
+        self.owe(many)
         return True
+
+    def owe(self, many: int) -> None:
+        """Take more, of what was allowed: as much has to come back before anything else is."""
+        self._left -= many

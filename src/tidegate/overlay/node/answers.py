@@ -42,7 +42,7 @@ class Answers:
     def count(self, place: Address, size: int) -> None:
         """Take note that an answer that was checked has so many bytes."""
         for allowance in (self._allowed(place), self._at_all):
-            allowance.take(max(size - _LEAST, 0))
+            allowance.owe(max(size - _LEAST, 0))
 
     def _allowed(self, place: Address) -> Allowance:
         allowance = self._at_place.get(place)

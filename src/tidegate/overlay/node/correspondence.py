@@ -18,9 +18,10 @@ from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.gossiping import Gossiping
 from tidegate.overlay.node.haste import Haste
 from tidegate.overlay.node.messages import Kind, Letter
+from tidegate.overlay.node.reading import MalformedError
 from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError
 from tidegate.overlay.node.settings import NodeSettings
-from tidegate.overlay.poldercast.settings import MODULES
+from tidegate.overlay.poldercast.settings import CYCLON, MODULES
 from tidegate.workload.alias import random_state
 
 # Cycles after which a peer asks whom it joined by again: parts of a network that was cut find each other so.
@@ -30,7 +31,8 @@ _ASK_AGAIN: Final = 60
 _MOMENT_S: Final = 0.1
 # A second, of welcomes: they are far longer than what asks for them, and go to wherever that says.
 _WELCOME_BYTES: Final = 1 << 17
-
+LEAST_WELCOME: Final = 1 << 10
+"""Bytes that a welcome counts for at least: it is work, however short."""
 
 Send = Callable[[Kind, int, Address, bytes], int | None]
 """Says something to the peer with an id, at a place; returns the number of the message, or None if it does not go."""
@@ -87,15 +89,18 @@ class Correspondence:
         """Forget the peer with an id, which does not say anything any more."""
         self.gossiping.forget(peer)
         self._haste.found_silent()
+        self._hasten()
 
     def _open(self, module: int) -> None:
         if self._is_closed or self.gossiping.awaits(module):
             return
+        self._opened_at[module] = _now()
         opened = self.gossiping.open(module)
+        if opened is not None or not self.gossiping.is_alone:
+            # To find that a module has nobody to write to is work, too; but who is alone will be in haste later.
+            self._haste.spend(module)
         if opened is not None:
             to, letter = opened
-            self._haste.spend(module)
-            self._opened_at[module] = _now()
             if self._send(Kind.OPEN, to.id, to.address, letter.to_bytes()) is None:
                 # It did not leave this machine: nobody can answer.
                 self.gossiping.give_up(module, lambda _: True)
@@ -129,10 +134,13 @@ class Correspondence:
             self._send(Kind.JOIN, ANYBODY, random.choice(others), self.gossiping.joining().to_bytes())
 
     def _welcome(self, letter: Letter) -> None:
-        answer = self.gossiping.answer(letter).to_bytes()
-        if not self._welcome_room.take(len(answer)):
+        if letter.module != CYCLON:
+            raise MalformedError(f"somebody who joins by module {letter.module}: {CYCLON} is for that")
+        if not self._welcome_room.take(LEAST_WELCOME):
             # It asks again.
             raise RefusedError("busy")
+        answer = self.gossiping.answer(letter).to_bytes()
+        self._welcome_room.owe(max(len(answer) - LEAST_WELCOME, 0))
         self._send(Kind.WELCOME, *letter.sender_at, answer)
 
     def _answer(self, letter: Letter) -> None:
@@ -151,7 +159,6 @@ class Correspondence:
     def _close(self, letter: Letter) -> None:
         if not self.gossiping.close(letter):
             raise RefusedError("late")
-        self._stop(letter.module)
 
     def _check(self, letter: Letter, sender: int) -> None:
         """Refuse who writes in another's name, and whoever is where nobody may be."""

@@ -23,8 +23,8 @@ from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, forget
 from tidegate.workload.alias import State
 
 TICK_S: Final = 0.001
-"""What clocks of peers count, and ages. News gains up to one at every hand it goes through, and the youngest is
-believed: so a tick is far shorter than letters are apart."""
+"""What clocks of peers count, and ages. These stand still while a letter is on its way: from hand to hand news gains as
+long as that takes, and the youngest is believed. A tick is shorter than that, and adds next to nothing to it."""
 NOON: Final = OLDEST
 """What a clock says at the beginning: nothing is older."""
 

@@ -12,7 +12,8 @@ AFTER_SILENCE: Final = 5
 
 
 class Haste:
-    """Letters that are left, by module; each that is opened is one less, whatever it was opened for.
+    """Letters that are left, by module; each that is opened is one less, whatever it was opened for, and so is each
+    for which a module has nobody to write to.
 
     Nothing that others say makes them more. Who says nothing does, but not more often than once in a while, and what is
     left is not added to: so no storm arises where many are silent.
