@@ -39,8 +39,9 @@ _LATE_S: Final = 45.0
 PAIRS: Final = {"at once": ("PolderCast", "Scribe, at once"), "once a minute": ("PolderCast, no haste", "Scribe")}
 """How soon peers notice who is gone, and the systems that are alike in this.
 
-At once: peers of PolderCast look every second after a silence, those of Scribe give a parent up that a heartbeat does
-not find. Once a minute: one gossip, or one heartbeat, and a parent is given up at the second.
+At once: peers of PolderCast look after a second whether all have answered, and write on in haste if not; those of
+Scribe give a parent up that a heartbeat does not find. Once a minute: one gossip, or one heartbeat, and a parent is
+given up at the second.
 """
 Missed = dict[str, float | None]
 """Of a system, the most that was missed by weather, or nothing where there was no such weather; the mean; and letters
