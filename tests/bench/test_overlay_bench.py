@@ -122,6 +122,15 @@ def test_a_trace_is_run_as_it_tells_it_and_spread(report: Report) -> None:
     assert systems == 2 * ["PolderCast", "PolderCast, no haste", "Scribe, at once", "Scribe"]
 
 
+def test_what_letters_cost_under_churn_is_told(report: Report) -> None:
+    letters = [row["letters a peer"] for row in rows_of(report, "Figure 3.11, in")]
+    for haste, none, *scribe in (letters[:4], letters[4:]):
+        # Without haste a peer writes three letters in a minute, and answers as many.
+        assert 3 < none < 6.5
+        assert none < haste
+        assert min(scribe) > haste
+
+
 def test_fan_outs_that_adapt_are_beside_fixed_ones_and_say_what_peers_have_found_out(report: Report) -> None:
     for pace in ("haste", "no haste"):
         rows = [row for row in rows_of(report, "Adaptive") if row["pace"].startswith(f"{pace},")]
