@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,23 +10,19 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
+from tests.bench.test_overlay_statements import found, verdicts
 from tidegate.bench.overlay import plot, run
-from tidegate.bench.overlay.adaptive import Held, Rule, copies_saved, targets_held
-from tidegate.bench.overlay.churned import Missed, PolderCast, Scribe, Weather, by_weather, missed_share
-from tidegate.bench.overlay.comparison import Found, summarise
+from tidegate.bench.overlay.churned import PolderCast, Scribe, Weather, by_weather, missed_share
 from tidegate.bench.overlay.convergence import wrong_links
 from tidegate.bench.overlay.scene import classes, graphs_of, settled_forest
 from tidegate.bench.overlay.sizes import Sizes
-from tidegate.bench.overlay.spread import Events, by_hops_of, known_degrees, ring_degrees
+from tidegate.bench.overlay.spread import known_degrees, ring_degrees
 from tidegate.bench.overlay.upkeep import unwanted_copies
 from tidegate.bench.registry import run_bench
 from tidegate.bench.report import Report, Row
-from tidegate.csr import Csr
 from tidegate.errors import ConfigError
-from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import links_by_topic
-from tidegate.overlay.swarm.fan_out import AdaptiveFanOut
 from tidegate.overlay.swarm.latency import no_latency
 from tidegate.overlay.swarm.sessions import Sessions
 from tidegate.overlay.swarm.swarm import Swarm
@@ -142,41 +137,6 @@ def test_fan_outs_that_adapt_are_beside_fixed_ones_and_say_what_peers_have_found
         assert fixed[0]["duplication"] == min(row["duplication"] for row in fixed)
 
 
-def tried(name: str, missed: float, copies: int, target: float | None = None) -> Rule:
-    adaptive = None if target is None else AdaptiveFanOut(target)
-    return Rule(name, lambda _: None, adaptive, adaptive is None, [0.0, 2 * missed], copies=copies, reached=100)
-
-
-FIXED = [tried("f = 2", 0.004, 130), tried("f = 3", 0.001, 150), tried("f = 4", 0.0012, 170)]
-
-
-@pytest.mark.parametrize(
-    ("missed", "copies", "target", "least", "holds"),
-    [
-        (0.001, 149, 0.002, 1.5, True),
-        (0.001, 150, 0.002, 1.5, False),
-        (0.003, 110, 0.002, 1.5, False),
-        (0.003, 129, 0.004, 1.3, True),
-        (0.0001, 110, 0.0005, None, None),
-    ],
-)
-def test_a_target_is_held_if_no_fixed_fan_out_that_holds_it_takes_as_few_copies(
-    missed: float, copies: int, target: float, least: float | None, holds: bool | None
-) -> None:
-    (held,) = targets_held("haste", [*FIXED, tried("adaptive", missed, copies, target)])
-    assert held.missed == pytest.approx(missed)
-    assert (held.duplication, held.fixed) == (copies / 100, least)
-    assert held.holds is holds
-
-
-def test_of_all_targets_those_count_that_a_fixed_fan_out_holds() -> None:
-    good, bad = Held("haste", 0.002, 0.001, 1.5, 2.0), Held("haste", 0.001, 0.002, 1.5, 2.0)
-    unheld = Held("no haste", 0.001, 0.01, 1.8, None)
-    assert copies_saved([good, unheld]) == (0.75, True)
-    assert copies_saved([good, bad])[1] is False
-    assert copies_saved([unheld]) == (None, None)
-
-
 def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:
     shares = [row["Scribe"] for row in rows_of(report, "Figure 3.10:")]
     assert shares == sorted(shares, reverse=True)
@@ -278,123 +238,6 @@ def test_weather_without_drops_says_nothing_of_drops_and_crowds_are_not_left_out
         "mean": pytest.approx(1.6 / 5),
         "calm, mean": pytest.approx(0.1),
     }
-
-
-def events(hops: tuple[int, int], copies: tuple[int, int]) -> Events:
-    """Of a topic with 5 peers and one with 50, all of which are reached."""
-    return Events(1, *(np.array(one) for one in ((5, 50), (5, 50), hops, copies, (1,), (1,))))
-
-
-NOBODY = Csr(np.zeros(1, np.int64), np.zeros(0, np.int32))
-
-
-def found() -> Found:
-    """What makes every statement hold."""
-    calm: Missed = {"not sharp": 0.01, "drops": 0.04, "mean": 0.001}
-    return Found(
-        swarm=Swarm(NOBODY),
-        forest=Forest(NOBODY),
-        ways={"both": {2: events((8, 200), (6, 90))}, "Cyclon": {2: events((8, 250), (5, 80))}},
-        scribe=events((20, 400), (5, 50)),
-        hits=[1.0, 1.0],
-        to_99=[20, 60],
-        slower={"ours": [3.0, 6.0]},
-        upkeep={"much": 0.95, "much, trees": 0.95, "relayed": 0.0},
-        churned={
-            "PolderCast, drawn": calm,
-            "PolderCast, no haste, drawn": calm,
-            "Scribe, at once, drawn": {"mean": 0.01},
-            "Scribe, drawn": {"mean": 0.01},
-        },
-        targets=[Held("haste", 0.001, 0.001, 1.4, 1.5), Held("haste", 0.0001, 0.0005, 1.6, None)],
-        node_cycles_per_s=1e5,
-        memory_gb=4.0,
-    )
-
-
-def verdicts(one: Found) -> dict[str, str]:
-    report = Report("overlay", "small", {})
-    summarise(report, one)
-    return {row["statement"]: row["holds"] for row in report.sections[0].rows}
-
-
-def churned(system: str, **missed: float | None) -> dict[str, Any]:
-    of_all = found().churned
-    return {"churned": {**of_all, f"{system}, drawn": {**of_all[f"{system}, drawn"], **missed}}}
-
-
-BAD: list[tuple[str, dict[str, Any]]] = [
-    ("99 % of rings", {"to_99": [20, 61]}),
-    ("99 % of rings", {"to_99": [20, None]}),
-    ("without Vicinity", {"slower": {"ours": [1.4, 4.0]}}),
-    ("without Vicinity", {"slower": {"ours": [7.0, None]}}),
-    ("hit ratio", {"hits": [1.0, 0.999]}),
-    ("hops grow", {"ways": {"both": {2: events((4, 400), (6, 90))}}, "scribe": events((20, 900), (5, 50))}),
-    ("Scribe's hops", {"ways": {**found().ways, "Cyclon": {2: events((8, 450), (5, 80))}}}),
-    ("duplication", {"ways": {"both": {2: events((8, 200), (10, 100))}}}),
-    ("PolderCast: copies", {"upkeep": {**found().upkeep, "relayed": 1.0}}),
-    ("Scribe: over 80 %", {"upkeep": {**found().upkeep, "much": 0.9}}),
-    ("the same", {"upkeep": {**found().upkeep, "much, trees": 0.9}}),
-    ("an adaptive fan-out", {"targets": [*found().targets, Held("haste", 0.001, 0.0011, 1.4, 1.5)]}),
-    ("an adaptive fan-out", {"targets": [*found().targets, Held("haste", 0.001, 0.0009, 1.5, 1.5)]}),
-    ("10,000 peers' 100 cycles", {"node_cycles_per_s": 8_000.0}),
-    ("at most 4 GB", {"memory_gb": 4.1}),
-    *(
-        (f"{what}, who is gone being noticed {pair}", churned(system, **missed))
-        for pair, ours, scribe in (
-            ("at once", "PolderCast", "Scribe, at once"),
-            ("once a minute", "PolderCast, no haste", "Scribe"),
-        )
-        for what, system, missed in (
-            ("miss ratio at most 0.01 but for sharp drops", ours, {"not sharp": 0.011}),
-            ("at most 0.04 in sharp drops", ours, {"drops": 0.041}),
-            ("Scribe misses 8 times as much or more (thesis: about ten)", scribe, {"mean": 0.007}),
-        )
-    ),
-]
-
-
-def test_all_that_has_to_hold_may_hold() -> None:
-    assert set(verdicts(found()).values()) == {"yes"}
-
-
-@pytest.mark.parametrize(("what", "instead"), BAD)
-def test_every_statement_can_say_no(what: str, instead: dict[str, Any]) -> None:
-    said = verdicts(replace(found(), **instead))
-    assert [one for one in said if one.startswith(what)] == [one for one in said if said[one] == "no"] != []
-
-
-def test_no_statement_is_without_a_case_in_which_it_says_no() -> None:
-    assert all(any(one.startswith(what) for what, _ in BAD) for one in verdicts(found()))
-
-
-def test_where_nothing_was_seen_no_statement_says_yes() -> None:
-    drops = "at most 0.04 in sharp drops, who is gone being noticed at once"
-    assert verdicts(replace(found(), **churned("PolderCast", drops=None)))[drops] == "none seen"
-    slower = replace(found(), slower={"ours": [4.0, None]})
-    assert verdicts(slower)["without Vicinity 3 to 6 times as many, ours"] == "none seen"
-    small = Events(1, *(np.array(one) for one in ((5,), (5,), (8,), (6,), (1,), (1,))))
-    ways = replace(found(), ways={"both": {2: small}})
-    assert verdicts(ways)["hops grow no faster than the logarithm of a topic's peers"] == "none seen"
-    beyond = replace(found(), targets=found().targets[1:])
-    assert [held for what, held in verdicts(beyond).items() if what.startswith("an adaptive")] == ["none seen"]
-    nobody = {name: {**one, "mean": 0.0} for name, one in found().churned.items()}
-    times = [one for one in verdicts(found()) if one.startswith("Scribe misses")]
-    assert [verdicts(replace(found(), churned=nobody))[one] for one in times] == 2 * ["none seen"]
-    assert verdicts(replace(found(), **churned("PolderCast", mean=0.0)))[times[0]] == "yes"
-
-
-def test_the_summary_leaves_no_crowd_and_no_graph_out() -> None:
-    report = Report("overlay", "small", {})
-    summarise(report, replace(found(), hits=[1.0, 0.9], **churned("PolderCast", **{"calm": 0.0, "not sharp": 0.9})))
-    assert report.summary["miss_ratio_churn"] == 0.9
-    assert report.summary["hit_ratio_static"] == 0.9
-    assert report.summary["hops_ratio_scribe"] == pytest.approx(420 / 258)
-
-
-def test_of_topics_those_that_take_at_least_so_many_hops() -> None:
-    rows = by_hops_of("Scribe", events((4, 98), (5, 50)))
-    assert [(row["hops"], row["topics, share"]) for row in rows] == [(1, 1.0), (2, 0.5)]
 
 
 def test_a_copy_for_one_that_does_not_follow_is_unwanted() -> None:

@@ -16,7 +16,7 @@ CYCLE, PATIENCE, WARY, AGAIN = range(4)
 
 
 class World(NamedTuple):
-    """What is so, and peers cannot change."""
+    """What is so, beside what peers know of each other: whether they are there, and when they write."""
 
     up: Flags
     side: NDArray[np.int8]
