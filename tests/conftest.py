@@ -1,5 +1,6 @@
 """Settings of all tests: Hypothesis draws the same examples on every run, and prints how to repeat a failure."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,15 @@ from tidegate.spark.session import local_session
 
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fixed")
+
+# JVMs of tests live for seconds: what they compile has to pay off soon, and classes come laid out in advance if they are
+# (`make test`). An archive of other classes is left alone, without a word.
+_QUICKLY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_ARCHIVE = Path(__file__).parents[1] / ".services" / "spark.jsa"
+_LAID_OUT = f'{_QUICKLY} -XX:SharedArchiveFile="{_ARCHIVE}" -Xlog:disable'
+os.environ.setdefault("SPARK_SUBMIT_OPTS", _LAID_OUT if _ARCHIVE.exists() else _QUICKLY)
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", _QUICKLY)
+os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", _QUICKLY)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
