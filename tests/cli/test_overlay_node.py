@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,11 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cli.peer_process import Peer, until
+from tidegate.cli import peering
 from tidegate.cli.app import app
 from tidegate.cli.peering import told
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
-from tidegate.overlay.node.messages import Taken
+from tidegate.overlay.node.messages import LARGEST_EVENT, Taken
 from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.settings import NodeSettings
 
@@ -30,6 +32,21 @@ def started() -> Iterator[Callable[..., Peer]]:
     yield start
     for peer in peers:
         peer.end()
+
+
+@pytest.mark.parametrize("size", [LARGEST_EVENT + 1, 3 * LARGEST_EVENT, 20 * LARGEST_EVENT])
+def test_of_a_line_that_is_too_long_nothing_is_taken_for_another_line(
+    size: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = ["nasa\tbefore", "x" * size + "\tthe tail", "nasa\tafter"]
+    (tmp_path / "input").write_text("\n".join(lines))
+    with (tmp_path / "input").open("rb") as told_by:
+        read = os.read
+        monkeypatch.setattr(os, "read", lambda _, many: read(told_by.fileno(), many))
+        before, long, after = peering._lines()
+    assert (before, after) == (lines[0], lines[2])
+    assert lines[1].startswith(long)
+    assert len(long) > LARGEST_EVENT
 
 
 def test_peers_join_publish_print_and_leave(started: Callable[..., Peer], tmp_path: Path) -> None:

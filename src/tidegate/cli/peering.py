@@ -25,6 +25,8 @@ from tidegate.overlay.node.unread import Delivered
 
 _EVERY_S: Final = 5.0
 _STATUS_S: Final = 1.0
+_LONGEST_LINE: Final = 8 * LARGEST_EVENT
+"""Of the input, in bytes: JSON may take six for one of an event."""
 _STUCK_S: Final = 3.0
 """At the end, what has been told is printed, unless nobody has read anything for so long."""
 # What a thread comes upon if the loop has ended: so has its work.
@@ -220,16 +222,16 @@ def _write(text: str) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Lines of the input, without their ends; one that is too long for an event is cut in two.
+    """Lines of the input, without their ends; of one that is too long for an event there is no more than that shows it.
 
     By the descriptor: a thread that waits in `sys.stdin` has a lock that the end of a program needs.
     """
     rest = b""
     while read := os.read(0, LARGEST_EVENT):
         *lines, rest = (rest + read).split(b"\n")
-        if len(rest) > LARGEST_EVENT:
-            lines, rest = [*lines, rest], b""
-        yield from (line.decode(errors="replace") for line in lines)
+        # What is left out would be taken for a line of its own.
+        rest = rest[: _LONGEST_LINE + 1]
+        yield from (line[: _LONGEST_LINE + 1].decode(errors="replace") for line in lines)
     if rest:
         yield rest.decode(errors="replace")
 
