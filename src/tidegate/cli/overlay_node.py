@@ -47,9 +47,7 @@ def node(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            help="Where the text of an event, as JSON, has its score (score); as in post.likes.", metavar="NAME"
-        ),
+        typer.Option(help="Where the text of an event, as JSON, has its score, as in post.likes.", metavar="NAME"),
     ] = None,
     status_file: Annotated[
         Path | None, typer.Option(help="Keep in this file, as JSON, whom it knows and what it has done.")
