@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,11 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cli.peer_process import Peer, until
+from tidegate.cli import peering
 from tidegate.cli.app import app
 from tidegate.cli.peering import told
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
-from tidegate.overlay.node.messages import Taken
+from tidegate.overlay.node.messages import LARGEST_EVENT, Taken
 from tidegate.overlay.node.node import Node
 from tidegate.overlay.node.settings import NodeSettings
 
@@ -30,6 +32,21 @@ def started() -> Iterator[Callable[..., Peer]]:
     yield start
     for peer in peers:
         peer.end()
+
+
+@pytest.mark.parametrize("size", [LARGEST_EVENT + 1, 3 * LARGEST_EVENT, 20 * LARGEST_EVENT])
+def test_of_a_line_that_is_too_long_nothing_is_taken_for_another_line(
+    size: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = ["nasa\tbefore", "x" * size + "\tthe tail", "nasa\tafter"]
+    (tmp_path / "input").write_text("\n".join(lines))
+    with (tmp_path / "input").open("rb") as told_by:
+        read = os.read
+        monkeypatch.setattr(os, "read", lambda _, many: read(told_by.fileno(), many))
+        before, long, after = peering._lines()
+    assert (before, after) == (lines[0], lines[2])
+    assert lines[1].startswith(long)
+    assert len(long) > LARGEST_EVENT
 
 
 def test_peers_join_publish_print_and_leave(started: Callable[..., Peer], tmp_path: Path) -> None:
@@ -68,6 +85,32 @@ def test_what_is_piped_in_is_told_before_the_peer_leaves(started: Callable[..., 
     assert speaker.process.wait(90) == 0
     until(lambda: listener.events == [("nasa", "good night")], "it is told")
     assert any("not done: an event that is no text" in line for line in speaker.said)
+
+
+def test_of_every_window_only_the_best_are_printed(started: Callable[..., Peer]) -> None:
+    best = ("--best", "1", "--of", "3", "--by", "post.likes")
+    listener, reader = started("--topics", "nasa", *best), started("--topics", "esa", "--best", "2", "--of", "1d")
+    speaker = started("--join", listener.address, "--once", "--within", "60s")
+    texts = [json.dumps({"post": {"likes": likes}}) for likes in (1, 7, 2, 5, 3)]
+    for text in [*texts, "no JSON", texts[0]]:
+        speaker.say(f"nasa\t{text}")
+    assert speaker.process.stdin is not None
+    speaker.process.stdin.close()
+    assert speaker.process.wait(90) == 0
+    until(lambda: listener.events == [("nasa", texts[1]), ("nasa", texts[3])], "the best are printed")
+    listener.process.send_signal(signal.SIGTERM)
+    # The last window is not complete: nothing that was to be printed is missing.
+    assert listener.process.wait(90) == 0
+    teller = started("--join", reader.address, "--once", "--within", "60s")
+    for score in (1, 9, 3):
+        teller.say(f'esa\t{{"score": {score}}}')
+    assert teller.process.stdin is not None
+    teller.process.stdin.close()
+    assert teller.process.wait(90) == 0
+    assert reader.events == []
+    reader.process.send_signal(signal.SIGTERM)
+    assert reader.process.wait(90) == 0
+    until(lambda: [text for _, text in reader.events] == ['{"score": 9}', '{"score": 3}'], "the day ends with the peer")
 
 
 def tell(peer: Peer, *texts: str) -> None:
@@ -119,6 +162,10 @@ def test_a_peer_whose_output_is_closed_leaves_and_says_why(started: Callable[...
         (("--topics", "absent.txt"), "absent.txt: there is no such file of topics"),
         (("--topics", "latin"), "latin: the topics cannot be read"),
         (("--period", "often"), "'often' is no time"),
+        (("--period", "1ms"), "a period of 0.001 s: give 0.01 or more"),
+        (("--of", "10"), "say by --best how many are printed"),
+        (("--best", "3", "--of", "2"), "k is 3 of windows of 2"),
+        (("--best", "3", "--of", "soon"), "--of is 'soon': give a span of time"),
         (("--status-file", "no/such/folder/x.json"), "there is no folder"),
     ],
 )

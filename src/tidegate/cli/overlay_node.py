@@ -38,6 +38,17 @@ def node(
     within: Annotated[
         str, typer.Option(help="How long what is published waits for somebody who follows its topic.")
     ] = "10s",
+    best: Annotated[
+        int | None, typer.Option(min=1, help="Print only so many of every window (--of), the best by a score (--by).")
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option(help="How large a window is: a number of events (100), or a time, as in 10m.", metavar="WINDOW"),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Where the text of an event, as JSON, has its score, as in post.likes.", metavar="NAME"),
+    ] = None,
     status_file: Annotated[
         Path | None, typer.Option(help="Keep in this file, as JSON, whom it knows and what it has done.")
     ] = None,
@@ -51,7 +62,7 @@ def node(
     A line of the input is a topic, a tab and a text, or JSON: {"topic": …, "text": …}, {"subscribe": TOPIC} or
     {"unsubscribe": TOPIC}. How it fares is said on the error output.
     """
-    from tidegate.cli.peering import Peering, be_peer, named_topics
+    from tidegate.cli.peering import Peering, be_peer, named_topics, picking_of
     from tidegate.deliver.ends import Address, read_key
     from tidegate.overlay.node.settings import NodeSettings
 
@@ -66,4 +77,5 @@ def node(
         seconds(patience),
         fan_out,
     )
-    be_peer(Peering(settings, named_topics(topics), publish, seconds(within), status_file, once, for_))
+    picking = picking_of(best, of, by)
+    be_peer(Peering(settings, named_topics(topics), publish, seconds(within), status_file, once, for_, picking))

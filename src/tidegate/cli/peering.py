@@ -19,12 +19,18 @@ from rich.markup import escape
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.overlay.node.messages import LARGEST_EVENT
 from tidegate.overlay.node.node import Node
+from tidegate.overlay.node.picked import Picking, picked
 from tidegate.overlay.node.profile import topic_bytes
 from tidegate.overlay.node.settings import NodeSettings
 from tidegate.overlay.node.unread import Delivered
+from tidegate.rank.duration import duration
+from tidegate.rank.ranking import TimeWindows
+from tidegate.rank.windows import Windows
 
 _EVERY_S: Final = 5.0
 _STATUS_S: Final = 1.0
+_LONGEST_LINE: Final = 8 * LARGEST_EVENT
+"""Of the input, in bytes: JSON may take six for one of an event."""
 _STUCK_S: Final = 3.0
 """At the end, what has been told is printed, unless nobody has read anything for so long."""
 # What a thread comes upon if the loop has ended: so has its work.
@@ -43,6 +49,8 @@ class Peering:
     status_file: Path | None = None
     once: bool = False
     seconds: float | None = None
+    picking: Picking | None = None
+    """Of what is told, what is printed; all of it without."""
 
 
 def named_topics(text: str) -> tuple[str, ...]:
@@ -62,6 +70,23 @@ def named_topics(text: str) -> tuple[str, ...]:
     for name in topics:
         topic_bytes(name)
     return topics
+
+
+def picking_of(best: int | None, of: str | None, by: str | None) -> Picking | None:
+    """Read which events are printed: so many of every window, which is a number of events, or a time.
+
+    >>> picking_of(3, "10m", None)
+    Picking(windows=TimeWindows(k=3, width=600000000, shift=600000000), name='score')
+    """
+    if best is None:
+        if of is not None or by is not None:
+            raise ConfigError("--of and --by say which events are the best: say by --best how many are printed")
+        return None
+    of, by = of or "100", by or "score"
+    if of.isdecimal():
+        return Picking(Windows(best, int(of), int(of)), by)
+    width = duration("--of", of)
+    return Picking(TimeWindows(best, width, width), by)
 
 
 def _file_lines(file: Path) -> list[str]:
@@ -86,7 +111,8 @@ class _Peer:
         self._asked, self._console = asked, console
         self._node = Node(asked.settings)
         self._stop, self._all_printed = asyncio.Event(), asyncio.Event()
-        self._printed, self._why_not = 0, "nobody reads them"
+        self._received = self._chosen = self._printed = 0
+        self._why_not = "nobody reads them"
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -107,7 +133,7 @@ class _Peer:
         await self._last_words()
         self._write_status()
         self._say(f"left: {told(node.status())}")
-        if missing := node.counters.delivered - self._printed:
+        if missing := node.counters.delivered - self._received + self._chosen - self._printed:
             raise TidegateError(f"{missing:,} events were not printed: {self._why_not}")
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -125,7 +151,7 @@ class _Peer:
 
         So those that wait are the peer's, which bounds them. If they cannot be written, the peer is to leave.
         """
-        events = self._node.events()
+        events = self._events()
         with suppress(*_ENDED):
             try:
                 while event := asyncio.run_coroutine_threadsafe(_next(events), loop).result():
@@ -136,6 +162,18 @@ class _Peer:
             finally:
                 loop.call_soon_threadsafe(self._all_printed.set)
                 loop.call_soon_threadsafe(self._stop.set)
+
+    async def _events(self) -> AsyncIterator[Delivered]:
+        """Tell what is to be printed."""
+        picking = self._asked.picking
+        async for event in self._told() if picking is None else picked(self._told(), picking):
+            self._chosen += 1
+            yield event
+
+    async def _told(self) -> AsyncIterator[Delivered]:
+        async for event in self._node.events():
+            self._received += 1
+            yield event
 
     async def _last_words(self) -> None:
         """Wait until all is printed, or nothing more is."""
@@ -220,16 +258,16 @@ def _write(text: str) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Lines of the input, without their ends; one that is too long for an event is cut in two.
+    """Lines of the input, without their ends; of one that is too long for an event there is no more than that shows it.
 
     By the descriptor: a thread that waits in `sys.stdin` has a lock that the end of a program needs.
     """
     rest = b""
     while read := os.read(0, LARGEST_EVENT):
         *lines, rest = (rest + read).split(b"\n")
-        if len(rest) > LARGEST_EVENT:
-            lines, rest = [*lines, rest], b""
-        yield from (line.decode(errors="replace") for line in lines)
+        # What is left out would be taken for a line of its own.
+        rest = rest[: _LONGEST_LINE + 1]
+        yield from (line[: _LONGEST_LINE + 1].decode(errors="replace") for line in lines)
     if rest:
         yield rest.decode(errors="replace")
 

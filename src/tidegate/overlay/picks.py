@@ -38,6 +38,15 @@ class CountedPicks:
         """Events in memory: for scores in random order about k (1 + ln(width / k)), however many a window has."""
         return len(self._held)
 
+    @property
+    def ids(self) -> set[str]:
+        """Of the events in memory."""
+        return {event.id for _, event, _ in self._held}
+
+    def advance(self, now: float) -> list[Event]:
+        """Return whom to tell of now that it is so late: nobody, as events alone count here."""
+        return []
+
     def receive(self, event: Event) -> list[Event]:
         """Take the next event, and return whom to tell of now: the best of a window that it completes, each once."""
         self._let_go(event)
@@ -88,8 +97,13 @@ class TimedPicks:
         """Events in memory, each as often as there are open windows that it is among the best of."""
         return sum(map(len, self._open.values()))
 
-    def receive(self, event: Event) -> None:
-        """Take an event in."""
+    @property
+    def ids(self) -> set[str]:
+        """Of the events in memory."""
+        return {event.id for tops in self._open.values() for event in tops}
+
+    def receive(self, event: Event) -> list[Event]:
+        """Take an event in, and return whom to tell of now: nobody, before a window has ended."""
         self.received += 1
         first, last = self._span(event)
         is_late = True
@@ -101,6 +115,7 @@ class TimedPicks:
             insort(tops, event, key=lambda one: one.order)
             del tops[self._windows.k :]
         self.late += is_late
+        return []
 
     def advance(self, now: float) -> list[Event]:
         """Return whom to tell of now that it is so late: the best of windows that have ended, each once."""

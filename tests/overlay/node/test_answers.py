@@ -1,6 +1,7 @@
 """Nobody makes a peer answer without end, at one place or at many; and no peer that is one comes near that."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -65,6 +66,18 @@ def test_all_places_together_have_a_bound_and_no_more_are_remembered_than_it_tak
         answered(given, PLACES[5000:])
         answered(given, PLACES)
     assert len(given._at_place) <= answers._MOST_PLACES
+
+
+def test_no_place_is_answered_more_often_for_all_that_others_ask() -> None:
+    clock = Clock()
+    given, many = Answers(clock), 0
+    for _ in range(20):
+        clock.now += 0.1
+        many += answered(given, PLACES[:1] * 10_000)
+        for place in PLACES[1:6000]:
+            with suppress(RefusedError):
+                given.check(place)
+    assert many * answers._LEAST <= (1 + 2) * AT_ONE_PLACE
 
 
 def test_who_opens_gossips_without_end_is_not_answered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_who_is_sent_events_is_not_forgotten_for_a_letter_that_it_is_too_busy_to
             task, take = busy._task, busy._voice.carrier._take
             assert task is not None
             task.cancel()
-            busy._voice.carrier._take = lambda _: None
+            busy._voice.carrier._take = lambda _: True
             publishing = asyncio.create_task(node.publish("nasa", "news"))
             await until(lambda: node._spreading.is_sending(busy.id), "it is sent an event")
             before = node.counters.sent["open"]

@@ -13,8 +13,9 @@ from tidegate.overlay.node.directory import ME, Directory
 from tidegate.overlay.node.gossiping import Gossiping
 from tidegate.overlay.node.messages import Letter
 from tidegate.overlay.node.profile import gaps_of
-from tidegate.overlay.poldercast.entries import entry_of
+from tidegate.overlay.poldercast.entries import EMPTY, entry_of, heard, peer_in
 from tidegate.overlay.poldercast.settings import CYCLON, RINGS, VICINITY
+from tidegate.overlay.poldercast.vicinity import proximity, tally, weigh
 from tidegate.workload.alias import random_state
 
 
@@ -23,7 +24,7 @@ def topics_of(directory: Directory, number: int) -> set[int]:
     begin, end = directory.nodes.bounds[number]
     numbers = directory.nodes.topics[begin:end].tolist()
     assert numbers == sorted(set(numbers))
-    by_number = {number: digest for digest, number in directory._topics}
+    by_number = {number: digest for digest, number in directory._topics._numbers.items()}
     return {by_number[number] for number in numbers}
 
 
@@ -82,7 +83,7 @@ def test_what_a_peer_says_of_itself_counts_more_than_what_others_say_of_it() -> 
     gossiping = Gossiping(Directory(1, HERE, SMALL, Clock()), SMALL, random_state(1))
     gossiping.directory.follow([10])
     gossiping.answer(Letter(RINGS, profile(5, {10}, version=3)))
-    false = profile(5, set(), version=1_050_000_000)
+    false = profile(5, set(), version=1_030_000_000)
     gossiping.answer(Letter(RINGS, profile(6, set()), [(0, false)]))
     assert gossiping.neighbours(10) == ([], [])
     gossiping.answer(Letter(RINGS, profile(5, {10}, version=4)))
@@ -99,6 +100,20 @@ def test_profiles_of_a_time_that_is_not_yet_are_not_believed() -> None:
     gossiping.answer(Letter(RINGS, profile(6, {10}), [(0, false), (0, profile(7, {10}))]))
     assert {one.id for one in gossiping.everybody()} == {5, 6, 7}
     assert sorted(gossiping.neighbours(10)[0]) == [5, 6]
+
+
+def test_who_has_to_outdo_another_is_believed_where_clocks_are_behind() -> None:
+    ahead, behind = Clock(), Clock()
+    behind.now = ahead.now - 25
+    victim, other = (Directory(me, HERE, SMALL, clock) for me, clock in ((1, ahead), (2, behind)))
+    victim.follow([10])
+    gossiping = Gossiping(victim, SMALL, random_state(1))
+    for seconds in range(60):
+        false = profile(1, set(), version=int((ahead.now + seconds) * 1e6))
+        gossiping.answer(Letter(CYCLON, profile(5, set()), [(0, false)]))
+        gossiping.pass_cycle()
+        assert other.can_be(victim.own, is_hearsay=False)
+    assert victim.own.version > ahead.now * 1e6
 
 
 def test_a_peer_outdoes_what_others_say_of_it_and_is_not_itself() -> None:
@@ -241,6 +256,51 @@ def test_who_is_excused_is_not_forgotten_for_an_answer_that_does_not_come() -> N
     assert not gossiping.give_up(RINGS, lambda peer: peer == 5)
     assert not gossiping.awaits(RINGS)
     assert gossiping.neighbours(10) == ([5], [5])
+
+
+@pytest.mark.parametrize("module", [CYCLON, VICINITY])
+def test_who_is_excused_stays_in_the_view_that_it_was_written_to_from(module: int) -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    gossiping.answer(Letter(module, profile(5, {10}), [(3, profile(6, {10})), (4, profile(7, {20}))]))
+    view = (directory.nodes.cyclon, directory.nodes.vicinity)[module][ME]
+    before = {(int(peer_in(entry)), int(heard(entry))) for entry in view[:3]}
+    assert view[3] == EMPTY
+    for _ in range(10):
+        assert gossiping.open(module) is not None
+        assert not gossiping.give_up(module, lambda _: True)
+    assert {(int(peer_in(entry)), int(heard(entry))) for entry in view[:3]} == before
+    assert view[3] == EMPTY
+
+
+def test_nothing_is_awaited_from_who_has_left_and_it_is_noted_once() -> None:
+    directory = Directory(1, HERE, SMALL)
+    directory.follow([10])
+    gossiping = Gossiping(directory, SMALL, random_state(1))
+    gossiping.answer(Letter(RINGS, profile(5, {10})))
+    for _ in range(3):
+        gossiping.answer(Letter(CYCLON, profile(5, {10})))
+        for module in (CYCLON, VICINITY, RINGS):
+            gossiping.open(module)
+        assert gossiping.awaits(RINGS)
+        gossiping.forget(5)
+        assert not any(gossiping.awaits(module) for module in (CYCLON, VICINITY, RINGS))
+    notes = directory.nodes.gone[ME]
+    assert [int(peer_in(entry)) for entry in notes if entry >= 0] == [directory.number(5)]
+
+
+def test_who_has_more_ring_neighbours_than_others_keep_wants_no_more_than_who_has_all() -> None:
+    directory = Directory(1, HERE, SMALL)
+    wants = []
+    for held in (4, 5, 6, 16):
+        number = directory.learn(profile(held, {10}, held=held))
+        weights = np.zeros(len(directory.scratch.wanted), np.int64)
+        weigh(directory.nodes, number, weights)
+        begin, end = directory.nodes.bounds[number]
+        wants.append(int(proximity(tally(directory.nodes.topics, begin, end, weights))))
+    assert wants == wants[:1] * 4
+    assert wants[0] > 0
 
 
 def test_who_follows_a_topic_no_longer_is_in_its_ring_no_longer() -> None:

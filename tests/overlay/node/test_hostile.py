@@ -1,6 +1,7 @@
 """Whoever is not one of the peers, or lies to them, does no harm, and is counted."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -9,6 +10,7 @@ from tidegate.deliver.ends import Address
 from tidegate.overlay.node import carrier
 from tidegate.overlay.node.allowance import Allowance
 from tidegate.overlay.node.carrier import DATAGRAM
+from tidegate.overlay.node.channels import MOST_CONNECTIONS
 from tidegate.overlay.node.correspondence import LEAST_WELCOME
 from tidegate.overlay.node.directory import Directory
 from tidegate.overlay.node.messages import LARGEST, Event, Kind, Letter
@@ -72,7 +74,7 @@ def test_one_false_letter_does_not_cut_a_peer_out() -> None:
 def test_connections_that_say_too_much_or_nothing_are_ended_and_counted() -> None:
     async def run() -> None:
         async with overlay({"nasa"}) as (victim,):
-            for said in ((LARGEST + 1).to_bytes(4), b"\0\0", (100).to_bytes(4) + b"half"):
+            for said in ((LARGEST + 1).to_bytes(4), b"\0\0", (2 * DATAGRAM).to_bytes(4) + b"half"):
                 reader, writer = await asyncio.open_connection(*victim.address)
                 writer.write(said)
                 writer.write_eof()
@@ -83,17 +85,33 @@ def test_connections_that_say_too_much_or_nothing_are_ended_and_counted() -> Non
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("said", "why"), [(bytes(4), "size"), ((2 * DATAGRAM).to_bytes(4) + bytes(2 * DATAGRAM), "version")]
+)
+def test_a_connection_ends_with_the_first_message_that_is_none(said: bytes, why: str) -> None:
+    async def run() -> None:
+        async with overlay({"nasa"}) as (victim,):
+            reader, writer = await asyncio.open_connection(*victim.address)
+            writer.write(said * 1000)
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
+            assert victim.counters.refused == {why: 1}
+
+    asyncio.run(run())
+
+
 def test_strangers_that_hold_connections_do_not_keep_peers_from_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carrier, "_CONNECTION_S", 2 * PATIENCE_S)
+    monkeypatch.setattr(carrier, "CONNECTION_S", 2 * PATIENCE_S)
 
     async def run() -> None:
         async with overlay({"nasa"}, {"nasa"}) as nodes:
             await until(lambda: is_complete(nodes), "rings are complete")
-            strangers = [await asyncio.open_connection(*nodes[0].address) for _ in range(carrier._MOST_CONNECTIONS + 6)]
+            strangers = [await asyncio.open_connection(*nodes[0].address) for _ in range(MOST_CONNECTIONS + 6)]
             await until(lambda: nodes[0].counters.refused["busy"] >= 6, "those that wait longest are ended")
             assert await nodes[1].publish("nasa", "wide news " * DATAGRAM)
             assert nodes[1].counters.silent == 0
-            assert len(nodes[0]._voice.carrier._coming) <= carrier._MOST_CONNECTIONS
+            assert len(nodes[0]._voice.carrier._coming) <= MOST_CONNECTIONS
             for _, writer in strangers:
                 writer.close()
 

@@ -36,7 +36,7 @@ def test_parts_of_a_network_that_was_cut_find_each_other_again(monkeypatch: pyte
     def cut(node: Node, off: list[Node]) -> Callable[[], None]:
         """Let a peer hear nothing of some others; return what ends that."""
         take, far = node._voice.carrier._take, {one.id.to_bytes(8) for one in off}
-        node._voice.carrier._take = lambda message: None if message[4:12] in far else take(message)
+        node._voice.carrier._take = lambda message: message[4:12] in far or take(message)
         return lambda: setattr(node._voice.carrier, "_take", take)
 
     def knows(node: Node, others: list[Node]) -> bool:
@@ -93,7 +93,8 @@ def test_peers_with_another_key_do_not_meet() -> None:
         ({"listen": Address("10.1.0.7", 1), "key": b""}, "a key of 0 bytes: 16 at least"),
         ({"key": KEY[:15]}, "a key of 15 bytes"),
         ({"fan_out": 1}, "a fan-out of 1"),
-        ({"period_s": 0}, "all are above 0"),
+        ({"patience_s": 0}, "all are above 0"),
+        ({"period_s": 0.009}, "a period of 0.009 s: give 0.01 or more"),
     ],
 )
 def test_settings_that_would_do_harm_are_refused(wrong: dict[str, object], said: str) -> None:

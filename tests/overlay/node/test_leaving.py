@@ -38,7 +38,7 @@ def test_what_a_peer_has_taken_it_passes_on_before_it_leaves() -> None:
                 # Nobody else hears of it at first, and the block ends at once.
                 ears = [node._voice.carrier._take for node in nodes]
                 for node in nodes:
-                    node._voice.carrier._take = lambda _: None
+                    node._voice.carrier._take = lambda _: True
                 publishing = asyncio.create_task(leaving.publish("nasa", "last words"))
                 await asyncio.sleep(0)
                 for node, take in zip(nodes, ears, strict=True):
@@ -71,9 +71,9 @@ def test_a_peer_that_leaves_neither_hears_nor_answers_what_still_comes_by_connec
             there = node.address
             heard: list[bytes] = []
 
-            def answer(message: bytes) -> None:
+            def answer(message: bytes) -> bool:
                 heard.append(message)
-                ending.send(message, there)
+                return ending.send(message, there)
 
             ending = Carrier(answer, Counters())
             place = await ending.open(Address("127.0.0.1", 0))
@@ -81,14 +81,14 @@ def test_a_peer_that_leaves_neither_hears_nor_answers_what_still_comes_by_connec
             message = b"L" * 2 * DATAGRAM
             writer.write(len(message).to_bytes(4) + message)
             await until(lambda: len(heard) == 1, "it answers")
-            assert ending._channels
+            assert len(ending._channels) == 1
             closing = asyncio.create_task(ending.close())
             await asyncio.sleep(0)
             writer.write(len(message).to_bytes(4) + message)
             await closing
             assert len(heard) == 1
             assert not ending.send(message, there)
-            assert not ending._going
+            assert not ending._channels._going
             writer.close()
 
     asyncio.run(run())
@@ -103,7 +103,7 @@ def test_a_leave_that_is_cancelled_leaves_nothing_open() -> None:
             await leaving.__aenter__()
             await until(lambda: is_complete([*nodes, leaving]), "rings are complete")
             for node in nodes:
-                node._voice.carrier._take = lambda _: None
+                node._voice.carrier._take = lambda _: True
             publishing = asyncio.create_task(leaving.publish("nasa", "on its way"))
             await until(lambda: len(leaving._spreading) > 0, "an event is under way")
             assert leaving._task is not None

@@ -24,7 +24,7 @@ def test_whoever_does_not_acknowledge_is_stood_in_for(monkeypatch: pytest.Monkey
             ring = sorted(nodes, key=lambda node: node.id)
             # Of a sudden both neighbours are deaf, and nobody has noticed when the event goes out.
             for deaf in (ring[1], ring[5]):
-                deaf._voice.carrier._take = lambda _: None
+                deaf._voice.carrier._take = lambda _: True
             assert await ring[0].publish("nasa", "storm")
             await until(lambda: [node.counters.delivered for node in ring[2:5]] == [1, 1, 1], "all others have it")
 
@@ -37,13 +37,13 @@ def test_where_a_third_of_all_events_and_receipts_is_lost_everybody_is_told_once
     def deafened(node: Node) -> None:
         take, text = node._voice.carrier._take, slice(-MAC_BYTES - 1, -MAC_BYTES)
 
-        def hear(message: bytes) -> None:
+        def hear(message: bytes) -> bool:
             # Of an event, the first three copies may be lost, and so the fourth comes whatever is drawn.
             copies = node.id, message[4:12] + message[text]
             if message[3] in (Kind.EVENT, Kind.RECEIPT) and draw.random() < 1 / 3 and lost[copies] < 3:
                 lost[copies] += message[3] == Kind.EVENT
-            else:
-                take(message)
+                return True
+            return take(message)
 
         node._voice.carrier._take = hear
 

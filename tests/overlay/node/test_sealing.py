@@ -8,7 +8,9 @@ from tests.overlay.node.profiles import Clock
 from tidegate.overlay.node import sealing
 from tidegate.overlay.node.carrier import DATAGRAM
 from tidegate.overlay.node.messages import Kind
+from tidegate.overlay.node.profile import MOST_TOPICS
 from tidegate.overlay.node.sealing import ANYBODY, Opened, RefusedError, Seal
+from tidegate.overlay.poldercast.settings import Settings
 
 KEY = b"k" * 16
 
@@ -106,6 +108,28 @@ def test_senders_that_are_remembered_are_bounded_and_nothing_of_theirs_counts_tw
     ben.opened(Seal(5, KEY, clock).sealed(Kind.EVENT, 9, b"")[1])
     assert len(ben._heard) == 1
     assert {why(ben, one) for one in said} == {"time"}
+
+
+def test_all_neighbours_of_a_peer_with_as_many_topics_as_may_be_are_heard_within_a_minute(clock: Clock) -> None:
+    ben = Seal(9, KEY, clock)
+    for sender in range(10, 10 + 2 * Settings().rings.view * MOST_TOPICS):
+        assert ben.opened(Seal(sender, KEY, clock).sealed(Kind.EVENT, 9, b"")[1]).sender == sender
+
+
+def test_in_a_crowd_it_is_looked_once_a_second_who_can_be_forgotten(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealing, "_MOST_SENDERS", 3)
+    ben = Seal(9, KEY, clock)
+    for sender in range(1, 4):
+        ben.opened(Seal(sender, KEY, clock).sealed(Kind.EVENT, 9, b"")[1])
+    clock.now += 59.8
+    assert why(ben, Seal(4, KEY, clock).sealed(Kind.EVENT, 9, b"")[1]) == "crowd"
+    clock.now += 0.5
+    assert why(ben, Seal(4, KEY, clock).sealed(Kind.EVENT, 9, b"")[1]) == "crowd"
+    clock.now += 0.6
+    ben.opened(Seal(4, KEY, clock).sealed(Kind.EVENT, 9, b"")[1])
+    assert len(ben._heard) == 1
 
 
 def test_so_many_numbers_of_a_sender_are_remembered_and_older_ones_do_not_count(clock: Clock) -> None:

@@ -127,6 +127,19 @@ def test_a_try_for_which_there_was_no_room_does_not_count() -> None:
     asyncio.run(run())
 
 
+def test_nobody_is_silent_to_whom_nothing_could_be_sent_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreading, "_LONGEST_S", 0.1)
+
+    async def run() -> None:
+        world = World(1, 2)
+        world.has_room = False
+        (future,) = world.spread(1)
+        assert not await future
+        assert world.silent == []
+
+    asyncio.run(run())
+
+
 def test_what_was_for_who_has_left_goes_to_somebody_else_at_once() -> None:
     async def run() -> None:
         world = World(1, 2)

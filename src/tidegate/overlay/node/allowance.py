@@ -14,13 +14,18 @@ class Allowance:
 
     def take(self, many: int) -> bool:
         """Take some; return false, with nothing taken, if all is used up. The last to take may take too much."""
-        now = self._clock()
-        self._left = min(self._left + (now - self._at) * self._a_second, self._a_second)
-        self._at = now
-        if self._left <= 0:
+        if self.is_used_up:
             return False
         self.owe(many)
         return True
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether nothing is left now."""
+        now = self._clock()
+        self._left = min(self._left + (now - self._at) * self._a_second, self._a_second)
+        self._at = now
+        return self._left <= 0
 
     def owe(self, many: int) -> None:
         """Take more, of what was allowed: as much has to come back before anything else is."""

@@ -34,10 +34,12 @@ class Answers:
 
     def check(self, place: Address) -> None:
         """Refuse to answer there, if that was done too often lately, or everywhere together."""
+        # First: a place that is not answered is not remembered either, at the cost of one that is.
+        if self._at_all.is_used_up:
+            raise RefusedError("busy")
         if not self._allowed(place).take(_LEAST):
             raise RefusedError("often")
-        if not self._at_all.take(_LEAST):
-            raise RefusedError("busy")
+        self._at_all.take(_LEAST)
 
     def count(self, place: Address, size: int) -> None:
         """Take note that an answer that was checked has so many bytes."""

@@ -1,7 +1,7 @@
 """The sockets of a peer: a message that fits goes as a datagram, others by a connection, on the same port.
 
-What may wait, be open or be read is bounded, whoever writes. Nothing is said twice here, and nothing is promised: who
-needs to know that a message has come waits for an answer.
+What may be open or be read is bounded, whoever writes. Nothing is said twice here, and nothing is promised: who needs
+to know that a message has come waits for an answer.
 """
 
 import asyncio
@@ -9,44 +9,30 @@ import errno
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final
 
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
+from tidegate.overlay.node.channels import CONNECTION_S, MOST_CONNECTIONS, Channels
 from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.messages import LARGEST
 
 DATAGRAM: Final = 1232
 """Bytes that any network of today carries in one piece (IPv6)."""
 _AT_ONCE: Final = 64
-_MOST_CONNECTIONS: Final = 64
-_CONNECTION_S: Final = 5.0
-# A connection is kept for so long after a message: in a burst the next one comes soon.
-_IDLE_S: Final = 0.5
 _BUFFER: Final = 1 << 20
 _FULL: Final = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.ENOBUFS})
-
-
-@dataclass(eq=False)
-class _Channel:
-    """What goes to one place by a connection. None ends it."""
-
-    queue: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
-    bytes: int = 0
-    """Of what waits."""
 
 
 class Carrier:
     """Open from `open` to `close`; `take` is called with all that comes, in the loop that it was opened in."""
 
-    def __init__(self, take: Callable[[bytes], None], counters: Counters) -> None:
-        """Nothing is opened yet."""
+    def __init__(self, take: Callable[[bytes], bool], counters: Counters) -> None:
+        """Nothing is opened yet; `take` returns whether a message is genuine."""
         self._take, self._counters = take, counters
         self._socket: socket.socket | None = None
         self._server: asyncio.Server | None = None
-        self._channels: dict[Address, _Channel] = {}
-        self._going: set[asyncio.Task[None]] = set()
+        self._channels = Channels(counters)
         self._coming: dict[asyncio.Task[None], None] = {}
         """Those that have said nothing for longest come first."""
 
@@ -85,7 +71,7 @@ class Carrier:
         if self._socket is None:
             return False
         if len(message) > DATAGRAM:
-            return self._connect(message, to)
+            return self._channels.send(message, to)
         try:
             self._socket.sendto(message, tuple(to))
         except OSError as error:
@@ -93,7 +79,7 @@ class Carrier:
             return error.errno not in _FULL
         return True
 
-    async def close(self) -> None:
+    async def close(self, within_s: float = CONNECTION_S) -> None:
         """Neither hear nor say anything more; what goes by connections is given a moment."""
         if self._socket is None or self._server is None:
             return
@@ -104,17 +90,11 @@ class Carrier:
         coming = list(self._coming)
         for task in coming:
             task.cancel()
-        for channel in self._channels.values():
-            channel.queue.put_nowait(None)
         try:
-            if self._going:
-                await asyncio.wait(self._going, timeout=_CONNECTION_S)
+            await self._channels.close(within_s)
         finally:
             opened.close()
-            going = list(self._going)
-            for task in going:
-                task.cancel()
-            await asyncio.gather(*coming, *going, return_exceptions=True)
+            await asyncio.gather(*coming, return_exceptions=True)
 
     def _drain(self) -> None:
         """Take what has come, up to so much that other things have their turn."""
@@ -130,47 +110,10 @@ class Carrier:
                 continue
             self._take(message)
 
-    def _connect(self, message: bytes, to: Address) -> bool:
-        channel = self._channels.get(to)
-        is_full = len(self._channels) >= _MOST_CONNECTIONS if channel is None else channel.bytes > _BUFFER
-        if is_full:
-            self._counters.unsent["connection"] += 1
-            return False
-        if channel is None:
-            channel = self._channels[to] = _Channel()
-            task = asyncio.create_task(self._say(to, channel))
-            self._going.add(task)
-            task.add_done_callback(self._going.discard)
-        channel.queue.put_nowait(message)
-        channel.bytes += len(message)
-        return True
-
-    async def _say(self, to: Address, channel: _Channel) -> None:
-        """Say one message after the other, as long as there are any."""
-        try:
-            async with asyncio.timeout(_CONNECTION_S):
-                _, writer = await asyncio.open_connection(*to)
-            try:
-                while (message := await _next(channel)) is not None:
-                    async with asyncio.timeout(_CONNECTION_S):
-                        writer.write(len(message).to_bytes(4) + message)
-                        await writer.drain()
-            finally:
-                # What comes from now on goes by another one.
-                self._channels.pop(to)
-                writer.close()
-            async with asyncio.timeout(_CONNECTION_S):
-                await writer.wait_closed()
-        except (OSError, TimeoutError):
-            self._counters.unsent["connection"] += 1 + channel.queue.qsize()
-        finally:
-            if self._channels.get(to) is channel:
-                del self._channels[to]
-
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if len(self._coming) >= _MOST_CONNECTIONS:
+        if len(self._coming) >= MOST_CONNECTIONS:
             # Strangers may hold as many as they like: peers say something at once, and are not among the idle ones.
             self._counters.refused["busy"] += 1
             idle = next(iter(self._coming))
@@ -178,11 +121,7 @@ class Carrier:
             idle.cancel()
         self._coming[task] = None
         try:
-            while (message := await self._read(reader)) is not None:
-                self._take(message)
-                # If it was ended meanwhile, it stays so.
-                if task in self._coming:
-                    self._coming[task] = self._coming.pop(task)
+            await self._hear(reader, task)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             self._counters.refused["connection"] += 1
         except asyncio.CancelledError:
@@ -194,27 +133,28 @@ class Carrier:
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
+    async def _hear(self, reader: asyncio.StreamReader, task: asyncio.Task[None]) -> None:
+        """Take what a connection says, up to its end, or to the first message that is not genuine: a peer says none.
+
+        Between two messages others have their turn: whatever was read ahead is there at once. One that was accepted
+        before the end may begin after it.
+        """
+        while self._socket is not None and (message := await self._read(reader)) is not None:
+            if self._socket is None or not self._take(message):
+                return
+            # If it was ended meanwhile, it stays so.
+            if task in self._coming:
+                self._coming[task] = self._coming.pop(task)
+            await asyncio.sleep(0)
+
     async def _read(self, reader: asyncio.StreamReader) -> bytes | None:
-        """Return the next message of a connection, or None at its end."""
-        async with asyncio.timeout(_CONNECTION_S):
+        """Return the next message of a connection, or None at its end, or if it is none for a connection."""
+        async with asyncio.timeout(CONNECTION_S):
             head = await reader.read(1)
             if not head:
                 return None
             size = int.from_bytes(head + await reader.readexactly(3))
-            if size > LARGEST:
+            if not DATAGRAM < size <= LARGEST:
                 self._counters.refused["size"] += 1
                 return None
             return await reader.readexactly(size)
-
-
-async def _next(channel: _Channel) -> bytes | None:
-    """Return what waits in a channel, or comes soon."""
-    message = None
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_IDLE_S):
-            message = await channel.queue.get()
-    if message is None and not channel.queue.empty():
-        # It came at the last moment.
-        message = channel.queue.get_nowait()
-    channel.bytes -= len(message or b"")
-    return message

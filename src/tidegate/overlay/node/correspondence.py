@@ -164,7 +164,7 @@ class Correspondence:
         """Refuse who writes in another's name, and whoever is where nobody may be."""
         if letter.sender.id != sender:
             raise RefusedError("sender")
-        if not self.directory.can_be(letter.sender):
+        if not self.directory.can_be(letter.sender, is_hearsay=False):
             raise RefusedError("time")
         check_places(self._settings, letter.sender.address, *(profile.address for _, profile in letter.named))
 

@@ -24,7 +24,10 @@ ME: Final = 0
 MOST_PLACES: Final = 1 << 18
 """Topics of all peers together that are remembered."""
 LONGEST_AHEAD_US: Final = 60_000_000
-"""So far ahead of one's own clock a profile may have been written."""
+"""So far ahead of one's own clock a peer may have written its profile."""
+_HEARSAY_AHEAD_US: Final = LONGEST_AHEAD_US // 2
+"""The same of a profile that another tells of. Its peer may have to outdo it, and is still to be believed by those
+whose clocks are behind."""
 _WORTH: Final = 16
 """Places are moved together if one in so many is nobody's."""
 
@@ -125,9 +128,9 @@ class Directory:
         if len(self._peers) + len(profiles) > self._most_peers() or self._end + places > MOST_PLACES:
             self._forget_unused()
 
-    def can_be(self, profile: Profile) -> bool:
+    def can_be(self, profile: Profile, *, is_hearsay: bool = True) -> bool:
         """Whether a profile is of now or before, as clocks of peers agree: others could never be replaced."""
-        return profile.version <= self._now() + LONGEST_AHEAD_US
+        return profile.version <= self._now() + (_HEARSAY_AHEAD_US if is_hearsay else LONGEST_AHEAD_US)
 
     def learn(self, profile: Profile, *, is_hearsay: bool = True) -> int:
         """Return the number of a peer, with its profile known, unless a later one is.

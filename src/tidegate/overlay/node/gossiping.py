@@ -27,6 +27,7 @@ TICK_S: Final = 0.001
 long as that takes, and the youngest is believed. A tick is shorter than that, and adds next to nothing to it."""
 NOON: Final = OLDEST
 """What a clock says at the beginning: nothing is older."""
+_NO_VIEW: Final = np.empty(0, np.int64)
 
 
 class Gossiping:
@@ -40,6 +41,8 @@ class Gossiping:
         self._noon, self._cycles = clock(), 0
         self._settings, self._outs = settings, letters(settings)
         self.most_named = max(part.letter for part in settings.parts)
+        self._taken_out = [-1] * len(settings.parts)
+        """By module, the entry of its view that its last letter went to, if that was taken out."""
 
     def pass_cycle(self) -> list[int]:
         """Let a cycle go by; return the modules whose turn it is."""
@@ -56,9 +59,11 @@ class Gossiping:
         self._tell_time()
         own, out = self.directory, self._outs[module]
         own.renew_profile()
-        before = own.rings()
+        before, view = own.rings(), self._view(module).copy()
         target = open_gossip(own.nodes, ME, module, own.scratch, self._random, out)
         own.restore(*before)
+        at = int(column_of(view, target)) if target >= 0 else -1
+        self._taken_out[module] = int(view[at]) if at >= 0 else -1
         return None if target < 0 else (own.profile(target), self._written(module, out))
 
     def awaits(self, module: int) -> bool:
@@ -66,7 +71,8 @@ class Gossiping:
         return bool(self.directory.nodes.asked[ME, module] >= 0)
 
     def give_up(self, module: int, is_excused: Callable[[int], bool]) -> bool:
-        """Wait no longer for an answer; whoever it was to come from is forgotten, unless its id is excused.
+        """Wait no longer for an answer; whoever it was to come from is forgotten, unless its id is excused. Then it is
+        where it was before it was written to.
 
         Return whether somebody was forgotten.
         """
@@ -75,6 +81,7 @@ class Gossiping:
         silent = self.directory.profile(int(self.directory.nodes.asked[ME, module])).id
         self.directory.nodes.asked[ME, module] = -1
         if is_excused(silent):
+            self._bring_back(module)
             return False
         self.forget(silent)
         return True
@@ -154,6 +161,18 @@ class Gossiping:
     def joining(self) -> Letter:
         """Return the letter of somebody who wants to be introduced."""
         return Letter(CYCLON, self.directory.own)
+
+    def _view(self, module: int) -> Int64:
+        """Return what a module takes out whom it writes to of: of Rings nothing, since rings are restored."""
+        nodes = self.directory.nodes
+        return (nodes.cyclon[ME], nodes.vicinity[ME], _NO_VIEW)[module]
+
+    def _bring_back(self, module: int) -> None:
+        view, entry = self._view(module), self._taken_out[module]
+        at = int(filled(view))
+        if entry >= 0 and at < len(view) and column_of(view, peer_in(entry)) < 0:
+            # Of no later than now: the clock may have been set back meanwhile.
+            view[at] = entry_of(peer_in(entry), min(int(heard(entry)), int(self.directory.nodes.clock[ME])))
 
     def _tell_time(self) -> None:
         """Let the peer's clock say how late it is."""

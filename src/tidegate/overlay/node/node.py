@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tidegate.deliver.ends import Address
 from tidegate.errors import ConfigError
+from tidegate.overlay.node.channels import CONNECTION_S
 from tidegate.overlay.node.correspondence import Correspondence, check_places
 from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.directory import Directory
@@ -70,6 +71,7 @@ class Node:
 
     async def __aexit__(self, *_: object) -> None:
         """Pass on what is under way, say farewell, and end; at once if that is cancelled."""
+        longest_s = CONNECTION_S
         try:
             if self._task is not None:
                 self._task.cancel()
@@ -78,12 +80,15 @@ class Node:
             patience = time.monotonic() + _LONGEST_FAREWELL_S
             while len(self._spreading) and time.monotonic() < patience:
                 await asyncio.sleep(_LOOK_S)
+        except asyncio.CancelledError:
+            longest_s = 0.0
+            raise
         finally:
             for profile in self._letters.gossiping.everybody():
                 self._voice.say(Kind.LEAVE, profile.id, profile.address, b"")
             self._spreading.close()
             try:
-                await self._voice.carrier.close()
+                await self._voice.carrier.close(longest_s)
             finally:
                 self._unread.end()
 

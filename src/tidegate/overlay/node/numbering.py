@@ -1,6 +1,6 @@
 """Numbers for things that come and go, as small as can be: those of what is forgotten are given again."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 
 
 class Numbering:
@@ -10,16 +10,12 @@ class Numbering:
         """Nothing is numbered yet."""
         self._numbers: dict[int, int] = {}
         self._free: list[int] = []
-        self._first = self.end = first
+        self.end = first
         """No number is as high as `end`."""
 
     def __len__(self) -> int:
         """How many have a number."""
         return len(self._numbers)
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        """Keys and their numbers."""
-        return iter(self._numbers.items())
 
     def get(self, key: int) -> int | None:
         """Return the number of a key, if it has one."""

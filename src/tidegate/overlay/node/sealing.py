@@ -9,6 +9,7 @@ key, the seal proves nothing, and keeps only damage out. What is said can be rea
 import hmac
 import struct
 import time
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable
 from hashlib import sha256
@@ -26,7 +27,10 @@ _MARK, _VERSION = b"TG", 1
 _KINDS: Final = frozenset(map(int, Kind))
 _LONGEST_US: Final = 60_000_000
 _NUMBERS: Final = 128
-_MOST_SENDERS: Final = 2048
+_MOST_SENDERS: Final = 1 << 14
+"""More than are heard in a minute: a peer with 1,000 topics has 4,000 neighbours, and 7,680 are welcomed."""
+_LOOK_US: Final = 1_000_000
+"""How often it is looked who can be forgotten, where there is no more room: it takes longer than to hear somebody."""
 
 
 class RefusedError(MalformedError):
@@ -55,8 +59,9 @@ class Seal:
         self._me, self._clock = me, clock
         self._key = hmac.digest(key or b"no key", b"tidegate overlay", sha256)
         self._last = 0
-        self._heard: dict[int, tuple[list[int], list[int]]] = {}
-        """Numbers of each sender, of datagrams and of what is too large for one."""
+        self._heard: dict[int, tuple[array[int], array[int]]] = {}
+        """Numbers of each sender, rising, of datagrams and of what is too large for one: eight bytes each."""
+        self._looked_at = -_LOOK_US
 
     def sealed(self, kind: Kind, to: int, body: bytes) -> tuple[int, bytes]:
         """Return the number of a message, and the message."""
@@ -100,9 +105,9 @@ class Seal:
         if abs(number - now) > _LONGEST_US:
             raise RefusedError("time")
         if sender not in self._heard and len(self._heard) >= _MOST_SENDERS:
-            self._forget_before(now - _LONGEST_US)
+            self._make_room(now)
         # By size, which is sealed, and not by how it came: else what came one way could come once more the other way.
-        numbers = self._heard.setdefault(sender, ([], []))[is_large]
+        numbers = self._heard.setdefault(sender, (_none(), _none()))[is_large]
         at = bisect_left(numbers, number)
         # What is older than all that are remembered may have come before them.
         if (at == 0 and len(numbers) == _NUMBERS) or (at < len(numbers) and numbers[at] == number):
@@ -110,13 +115,15 @@ class Seal:
         numbers.insert(at, number)
         del numbers[:-_NUMBERS]
 
-    def _forget_before(self, number: int) -> None:
-        """Forget senders of whom nothing can come again: it would be too old."""
-        self._heard = {
-            sender: ways
-            for sender, ways in self._heard.items()
-            if max(numbers[-1] for numbers in ways if numbers) >= number
-        }
+    def _make_room(self, now: int) -> None:
+        """Forget senders of whom nothing can come again: it would be too old. `RefusedError` if there are none."""
+        if abs(now - self._looked_at) >= _LOOK_US:
+            self._looked_at = now
+            self._heard = {
+                sender: ways
+                for sender, ways in self._heard.items()
+                if max(numbers[-1] for numbers in ways if numbers) >= now - _LONGEST_US
+            }
         if len(self._heard) >= _MOST_SENDERS:
             raise RefusedError("crowd")
 
@@ -125,3 +132,7 @@ class Seal:
 
     def _now(self) -> int:
         return int(self._clock() * 1e6)
+
+
+def _none() -> "array[int]":
+    return array("Q")

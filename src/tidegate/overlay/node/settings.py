@@ -12,6 +12,7 @@ from tidegate.overlay.poldercast.ringcast import LEAST_FAN_OUT
 from tidegate.overlay.poldercast.settings import Settings
 
 ON_LOOPBACK: Final = Address("127.0.0.1", 0)
+SHORTEST_PERIOD_S: Final = 0.01
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,14 @@ class NodeSettings:
 
     def __post_init__(self) -> None:
         """Refuse what keeps no overlay, and whoever nothing keeps strangers from."""
-        if not self.period_s > 0 or not self.patience_s > 0 or not self.first_receipt_s > 0 or self.tries < 1:
+        if not self.patience_s > 0 or not self.first_receipt_s > 0 or self.tries < 1:
             raise ConfigError(
-                f"a period of {self.period_s} s, a patience of {self.patience_s} s, {self.tries} tries every "
-                f"{self.first_receipt_s} s: all are above 0"
+                f"a patience of {self.patience_s} s, {self.tries} tries every {self.first_receipt_s} s: all are above 0"
+            )
+        if not self.period_s >= SHORTEST_PERIOD_S:
+            raise ConfigError(
+                f"a period of {self.period_s} s: give {SHORTEST_PERIOD_S} or more; whoever gossips more often is not "
+                "answered any more"
             )
         if not LEAST_FAN_OUT <= self.fan_out <= 64:
             raise ConfigError(f"a fan-out of {self.fan_out}: give {LEAST_FAN_OUT} to 64")

@@ -214,8 +214,8 @@ class Spreading:
         if copy.is_sent:
             copy.unheard = 0 if line.heard_at > copy.last_at else copy.unheard + 1
         is_over = _now() - copy.first_at > _LONGEST_S
-        # It may speak, and hear nothing.
-        is_deaf = is_over and line.receipt_at < copy.first_at
+        # It may speak, and hear nothing; unless nothing left this machine.
+        is_deaf = is_over and copy.tries > 0 and line.receipt_at < copy.first_at
         if copy.unheard >= self._tries or is_deaf:
             self._silent(peer)
             self.leave(peer)

@@ -32,14 +32,17 @@ class Voice:
         self._counters.sent[kind.name.lower()] += 1
         return number
 
-    def _take(self, data: bytes) -> None:
-        """Have done what a message asks for; nothing that anybody says raises."""
+    def _take(self, data: bytes) -> bool:
+        """Have done what a message asks for, and return whether it is genuine; nothing that anybody says raises."""
         self._counters.bytes_heard += len(data)
+        is_genuine = False
         try:
             opened = self.seal.opened(data)
+            is_genuine = True
             self._counters.heard[opened.kind.name.lower()] += 1
             self._understand(opened)
         except RefusedError as refused:
             self._counters.refused[refused.why] += 1
         except MalformedError:
             self._counters.refused["meaning"] += 1
+        return is_genuine

@@ -76,14 +76,20 @@ def close_gossip(
 
 @njit(cache=True)
 def forget(nodes: Nodes, me: int, peer: int) -> None:
-    """Take a peer out of all that `me` knows, and note that it was silent.
+    """Take a peer out of all that `me` knows, note that it was silent, and await nothing from it.
 
     The thesis takes it out of the view of the module that asked, and leaves the others to find out for themselves; but
     the modules feed each other, and would hand it back and forth.
     """
-    gone = nodes.gone[me]
+    gone, at = nodes.gone[me], -1
+    for k in range(len(gone)):
+        if gone[k] >= 0 and peer_in(gone[k]) == peer:
+            at = k
     # The one found silent longest ago makes room, empty places before all.
-    gone[gone.argmin()] = entry_of(peer, nodes.clock[me] - 1)
+    gone[gone.argmin() if at < 0 else at] = entry_of(peer, nodes.clock[me] - 1)
+    for module in range(nodes.asked.shape[1]):
+        if nodes.asked[me, module] == peer:
+            nodes.asked[me, module] = EMPTY
     remove(nodes.cyclon[me], peer)
     remove(nodes.vicinity[me], peer)
     leave_rings(nodes, me, peer)

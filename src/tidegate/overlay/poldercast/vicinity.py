@@ -143,10 +143,13 @@ def proximity(total: int) -> Any:
 
 @njit(cache=True)
 def weigh(nodes: Nodes, target: int, weights: Int64) -> None:
-    """Let a topic of the target weigh 1 in the field of its priority, which counts quarters of a full ring view."""
+    """Let a topic of the target weigh 1 in the field of its priority, which counts quarters of a full ring view.
+
+    A peer elsewhere may have a larger ring view than `me`: more than all of it is all of it.
+    """
     full = nodes.rings.shape[1]
     for pair in range(nodes.bounds[target, 0], nodes.bounds[target, 1]):
-        quarters = (4 * nodes.held[pair] + full - 1) // full
+        quarters = min((4 * nodes.held[pair] + full - 1) // full, _LEVELS - 1)
         weights[nodes.topics[pair]] = np.int64(1) << _BITS * quarters
 
 
