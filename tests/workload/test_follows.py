@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidegate.errors import ConfigError
-from tidegate.workload.follows import FACEBOOK_LIKE, TWITTER_LIKE, Follows, fans, friends, thinned
+from tidegate.workload.follows import FACEBOOK_LIKE, TWITTER_LIKE, Follows, fans, friends, stored_follows, thinned
 
 KINDS: list[tuple[Callable[[int, int, int], Follows], int]] = [(friends, FACEBOOK_LIKE), (fans, TWITTER_LIKE)]
 
@@ -89,6 +89,12 @@ def test_a_graph_that_is_all_there_is_is_kept_whole(tmp_path: Path) -> None:
     follows = thinned(stored(tmp_path, ring), 50, 2, seed=1)
     assert follows.pairs == 50
     assert (follows.popularity == 1).all()
+
+
+def test_a_graph_that_has_each_friendship_once_may_be_read_both_ways(tmp_path: Path) -> None:
+    path = stored(tmp_path, np.array([(5, 7), (7, 9), (9, 7), (9, 9)]))
+    assert pairs_of(stored_follows(path)) == {(0, 1), (1, 2), (2, 1)}
+    assert pairs_of(stored_follows(path, mutual=True)) == {(0, 1), (1, 0), (1, 2), (2, 1)}
 
 
 def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:

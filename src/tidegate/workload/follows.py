@@ -114,9 +114,12 @@ def thinned(path: Path, users: int, mean: int, seed: int, *, mutual: bool = Fals
     return Follows.of(users, one, other)
 
 
-def stored_follows(path: Path) -> Follows:
-    """Read a real graph, all of it: in Parquet, `src` follows `dst`."""
-    return Follows.of(*_stored(path))
+def stored_follows(path: Path, *, mutual: bool = False) -> Follows:
+    """Read a real graph, all of it: in Parquet, `src` follows `dst`, and if `mutual` the other way around too."""
+    users, source, target = _stored(path)
+    if mutual:
+        source, target = np.concatenate((source, target)), np.concatenate((target, source))
+    return Follows.of(users, source, target)
 
 
 def check_graph(path: Path) -> None:
