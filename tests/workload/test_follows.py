@@ -108,5 +108,10 @@ def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.parquet").write_text("no")
     with pytest.raises(ConfigError, match="no follows can be read from"):
         thinned(tmp_path / "text.parquet", 10, 2, 1)
+    pq.write_table(pa.table({"src": np.zeros(0, np.int64), "dst": np.zeros(0, np.int64)}), tmp_path / "empty.parquet")
+    with pytest.raises(ConfigError, match="there are no follows in it: give at least one row"):
+        stored_follows(tmp_path / "empty.parquet")
+    with pytest.raises(ConfigError, match="4 users: 2 follows of each in the mean take at least 5"):
+        friends(4, 2, 1)
     with pytest.raises(ConfigError, match="9 follows a user among 10: give 2 to 4"):
         friends(10, 9, 1)

@@ -128,8 +128,11 @@ def check_graph(path: Path) -> None:
 
 
 def _check(users: int, mean: int, least: int) -> None:
-    if not 1 <= least <= mean <= (users - 1) // 2:
-        raise ConfigError(f"{mean} follows a user among {users}: give {least} to {max(users - 1, 0) // 2}")
+    most = (users - 1) // 2
+    if most < least:
+        raise ConfigError(f"{users} users: {least} follows of each in the mean take at least {2 * least + 1}")
+    if not least <= mean <= most:
+        raise ConfigError(f"{mean} follows a user among {users}: give {least} to {most}")
 
 
 def _distinct(users: int, n: int, one: Floats, other: Floats, seed: int, *, mutual: bool) -> Int64:
@@ -155,6 +158,8 @@ def _distinct(users: int, n: int, one: Floats, other: Floats, seed: int, *, mutu
 def _stored(path: Path) -> tuple[int, Int64, Int64]:
     """Return how many users a file has, and who follows whom, by numbers in the order of their names."""
     (source, target), _ = _GRAPH.read(path)
+    if len(source) == 0:
+        raise ConfigError(f"{path}: there are no follows in it: give at least one row")
     names, numbers = np.unique(np.concatenate((source, target)), return_inverse=True)
     source, target = np.split(numbers.astype(np.int64), 2)
     return len(names), source, target
