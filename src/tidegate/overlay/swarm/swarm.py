@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.kernels import njit
+from tidegate.overlay.ids import distinct_ids
 from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import MET, below, column_of, entry_of, filled
 from tidegate.overlay.poldercast.settings import Settings
@@ -35,7 +36,7 @@ class Swarm:
 
         Profiles are kept once for all: a copy in a view is never older than the last one that its peer sent to anybody.
         """
-        return nodes_of(_ids(self.topics.rows, self.seed), self.topics, self.topics.rows, self.settings)
+        return nodes_of(distinct_ids(self.topics.rows, [self.seed, 0]), self.topics, self.topics.rows, self.settings)
 
     @cached_property
     def up(self) -> Flags:
@@ -92,14 +93,6 @@ class Swarm:
         self.nodes.asked[chosen] = -1
         _forget_meetings(self.nodes, chosen)
         _introduce(self.nodes, chosen, present, contacts, self.random)
-
-
-def _ids(n: int, seed: int) -> NDArray[np.uint64]:
-    generator = np.random.default_rng([seed, 0])
-    ids = np.unique(generator.integers(0, 1 << 64, size=n, dtype=np.uint64))
-    while len(ids) < n:
-        ids = np.unique(np.concatenate((ids, generator.integers(0, 1 << 64, size=n, dtype=np.uint64))))[:n]
-    return generator.permutation(ids)
 
 
 @njit(cache=True)
