@@ -5,7 +5,7 @@ import pytest
 
 from tidegate.csr import from_rows
 from tidegate.errors import ConfigError
-from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.entries import LAST_COUNT, peer_in
 from tidegate.overlay.poldercast.ringcast import BY_CYCLON, BY_VICINITY
 from tidegate.overlay.poldercast.settings import Gossip, Settings
 from tidegate.overlay.swarm.completeness import completeness, links_by_topic
@@ -65,6 +65,20 @@ def test_a_seed_determines_all_that_becomes_of_a_swarm() -> None:
     assert (first.nodes.rings == again.nodes.rings).all()
     assert (first.nodes.cyclon == again.nodes.cyclon).all()
     assert (first.nodes.ids != other.nodes.ids).any()
+
+
+def test_a_swarm_runs_for_longer_than_there_are_numbers_for_what_it_counts() -> None:
+    follows = friends(100, 6, 1)
+    first, late = (Swarm(follows.followed, seed=1) for _ in range(2))
+    for swarm in (first, late):
+        swarm.warm()
+        swarm.run(2)
+    late.scratch.marks[-1] = LAST_COUNT - 500
+    for swarm in (first, late):
+        swarm.run(4)
+    assert 0 < late.scratch.marks[-1] < LAST_COUNT - 500
+    assert (first.nodes.vicinity == late.nodes.vicinity).all()
+    assert (first.nodes.rings == late.nodes.rings).all()
 
 
 def test_what_is_missing_is_counted_as_sorting_every_ring_would_have_it() -> None:
