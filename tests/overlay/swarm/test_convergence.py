@@ -183,6 +183,13 @@ def test_who_comes_is_found_and_who_comes_back_remembers() -> None:
     assert disseminated(swarm).hit_ratio == 1.0
 
 
+def test_of_nobody_all_are_reached_and_none_misses_anything() -> None:
+    swarm = Swarm(from_rows([[0]] * 3), seed=1)
+    swarm.leave(range(3))
+    spread = disseminated(swarm)
+    assert (spread.hit_ratio, spread.miss_ratio, spread.mean_hops) == (1.0, 0.0, 0.0)
+
+
 def test_stand_ins_reach_more_when_many_are_gone_at_once() -> None:
     swarm = Swarm(friends(400, 10, 7).followed, seed=7)
     assert cycles_until_complete(swarm, 1.0, 60) < 60

@@ -168,6 +168,20 @@ def back(settled: Timed) -> list[int]:
     return late
 
 
+def test_hops_and_delays_are_those_of_who_is_left_if_publishers_have_gone(settled: Timed) -> None:
+    settled.publish()
+    settled.run(settled.now + 30)
+    before, delay = settled.outcome(), settled.mean_delay_s()
+    settled.leave(range(0, PEERS, 2))
+    after = settled.outcome()
+    publishers, swarm = settled.spreading.publisher, settled.swarm
+    assert before.published.tolist() == (before.subscribers > 0).astype(int).tolist()
+    assert after.published.tolist() == ((publishers >= 0) & swarm.up[publishers]).astype(int).tolist()
+    assert after.others_reached == after.reached.sum() - after.published.sum()
+    assert after.mean_hops == pytest.approx(before.mean_hops, rel=0.1)
+    assert settled.mean_delay_s() == pytest.approx(delay, rel=0.1)
+
+
 def test_who_came_just_before_is_not_expected_to_get_events(settled: Timed) -> None:
     late = back(settled)
     settled.run(settled.now + 5)

@@ -21,6 +21,14 @@ from tidegate.workload.alias import State, random_state
 class Dissemination(Outcome):
     """What became of events that went along rings and across them."""
 
+    published: Int64
+    """Of those that were reached, who published it: one, or none where that one does not count any more."""
+
+    @property
+    def others_reached(self) -> int:
+        """Of all events, how many subscribers got them that did not publish them."""
+        return int(self.reached.sum() - self.published.sum())
+
     @property
     def duplication(self) -> float:
         """All copies received over peers that have the event, whoever publishes it included.
@@ -73,7 +81,11 @@ def disseminated(
         by_topic,
         by_peer,
     )
-    return Dissemination(*by_topic, *by_peer)
+    subscribers, reached, copies, hops, lost = by_topic
+    missed, received = by_peer
+    # Who publishes an event is up, and the first that has it.
+    published = (reached > 0).astype(np.int64)
+    return Dissemination(subscribers, reached, copies, hops, lost, missed, received, published)
 
 
 @njit(cache=True)

@@ -175,11 +175,20 @@ class Timed:
 
         Those count that are up, and have been since before it was published, without a pause.
         """
-        by_topic, missed = np.zeros((3, self.swarm.many_topics), np.int64), np.zeros(self.swarm.topics.rows, np.int64)
-        self._count(by_topic, missed)
-        subscribers, reached, hops = by_topic
-        spread = self.spreading
-        return Dissemination(
+        return self._count()[0]
+
+    def mean_delay_s(self) -> float:
+        """How late the last events came to those that should get them, in the mean."""
+        outcome, late_s = self._count()
+        return late_s / max(outcome.others_reached, 1)
+
+    def _count(self) -> tuple[Dissemination, float]:
+        """Return what has become of the last events, and how late they were, together."""
+        swarm, spread = self.swarm, self.spreading
+        by_topic, missed = np.zeros((4, swarm.many_topics), np.int64), np.zeros(swarm.topics.rows, np.int64)
+        late_s = float(missing(swarm.nodes, swarm.subscribers, self.world, spread, by_topic, missed))
+        subscribers, reached, hops, published = by_topic
+        outcome = Dissemination(
             subscribers=subscribers,
             reached=reached,
             copies=spread.copies.copy(),
@@ -187,17 +196,9 @@ class Timed:
             lost=spread.lost.copy(),
             missed=missed,
             received=spread.received.copy(),
+            published=published,
         )
-
-    def mean_delay_s(self) -> float:
-        """How late the last events came to those that should get them, in the mean."""
-        by_topic, missed = np.zeros((3, self.swarm.many_topics), np.int64), np.zeros(self.swarm.topics.rows, np.int64)
-        late = self._count(by_topic, missed)
-        return late / max(int(by_topic[1].sum()) - int(np.count_nonzero(by_topic[0])), 1)
-
-    def _count(self, by_topic: Int64, missed: Int64) -> float:
-        swarm = self.swarm
-        return float(missing(swarm.nodes, swarm.subscribers, self.world, self.spreading, by_topic, missed))
+        return outcome, late_s
 
     def _check_fan_outs(self) -> None:
         least = int(self.spreading.fan_outs.min(initial=LEAST_FAN_OUT))
