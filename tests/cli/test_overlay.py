@@ -37,6 +37,26 @@ def test_peers_come_and_go_as_a_trace_has_it(tmp_path: Path) -> None:
     assert tidegate(tmp_path, "overlay", "simulate", *asked).stdout == run.stdout
 
 
+def test_events_do_not_cross_the_cut_of_a_partition(tmp_path: Path) -> None:
+    asked = ("--peers", "120", "--cycles", "30", "--every", "1", "--churn", "partition")
+    run = tidegate(tmp_path, "overlay", "simulate", *asked)
+    assert run.returncode == 0, run.stderr
+    hits = {int(line.split()[0]): float(line.split()[3]) for line in run.stdout.splitlines()[1:]}
+    # The network is cut after the tenth cycle and whole again after the twentieth.
+    assert hits[10] > 0.95
+    # A publisher has its own event, and what is left of a topic's ring may be open.
+    assert all(0.4 < hits[cycle] < 0.6 for cycle in range(11, 21))
+    assert hits[30] > 0.95
+
+
+def test_a_crowd_comes_when_half_of_the_time_is_over_and_is_found(tmp_path: Path) -> None:
+    asked = ("--peers", "100", "--cycles", "20", "--every", "10", "--churn", "crowd")
+    run = tidegate(tmp_path, "overlay", "simulate", *asked)
+    assert run.returncode == 0, run.stderr
+    assert [line.split()[1] for line in run.stdout.splitlines()[1:]] == ["70", "70", "100"]
+    assert run.stdout.splitlines()[-1].split()[3] == "1.0000"
+
+
 def stored(folder: Path, follows: Follows) -> str:
     path = folder / "graph.parquet"
     source = np.repeat(np.arange(follows.users), np.diff(follows.followed.offsets))

@@ -125,7 +125,7 @@ def _part(timed: Timed, what: Simulation, cycle: int) -> None:
 
 def _measure(console: Console, timed: Timed, fan_out: int, cycle: int) -> None:
     swarm = timed.swarm
-    spread = disseminated(swarm, fan_out, seed=cycle)
+    spread = disseminated(swarm, fan_out, side=timed.world.side, seed=cycle)
     _say(
         console,
         str(cycle),
@@ -134,7 +134,7 @@ def _measure(console: Console, timed: Timed, fan_out: int, cycle: int) -> None:
         f"{spread.hit_ratio:.4f}",
         f"{spread.miss_ratio:.2%}",
         f"{spread.mean_hops:.2f}",
-        f"{int(spread.copies.sum()) / max(int(spread.reached.sum()), 1):.2f}",
+        f"{spread.duplication:.2f}",
     )
 
 

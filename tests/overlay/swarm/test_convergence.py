@@ -114,6 +114,20 @@ def test_complete_rings_reach_everybody_with_at_most_fan_out_copies(
     assert spread.copies.sum() == spread.received.sum()
 
 
+@pytest.mark.parametrize("stand_in", [False, True])
+def test_events_stay_on_the_side_of_their_publishers(settled: Swarm, stand_in: bool) -> None:
+    side = (np.arange(settled.topics.rows) % 2).astype(np.int8)
+    may = side == 1
+    spread = disseminated(settled, stand_in=stand_in, publishers=may, side=side)
+    whole = disseminated(settled, stand_in=stand_in, publishers=may)
+    assert whole.reached.tolist() == whole.subscribers.tolist() == spread.subscribers.tolist()
+    beyond = np.bincount(settled.topics.values, ~may[np.repeat(np.arange(len(side)), np.diff(settled.topics.offsets))])
+    here = spread.subscribers - beyond
+    assert (spread.reached <= np.where(here > 0, here, beyond)).all()
+    # Who finds that nobody answers from beyond sends to others; what is sent there is lost.
+    assert (spread.hit_ratio > 0.4, spread.lost.sum() == 0) == (stand_in, stand_in)
+
+
 def test_shortcuts_shorten_the_way_and_more_of_them_more_so(settled: Swarm) -> None:
     around = disseminated(settled, 2, 0).mean_hops
     some, more = (disseminated(settled, fan_out).mean_hops for fan_out in (3, 6))

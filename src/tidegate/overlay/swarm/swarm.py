@@ -18,6 +18,7 @@ from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_g
 from tidegate.workload.alias import State, random_state
 
 Flags = NDArray[np.bool_]
+Sides = NDArray[np.int8]
 Letters = tuple[Int64, Int64, Int64]
 
 
