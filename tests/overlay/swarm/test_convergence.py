@@ -197,6 +197,15 @@ def test_who_comes_is_found_and_who_comes_back_remembers() -> None:
     assert disseminated(swarm).hit_ratio == 1.0
 
 
+def test_those_who_come_together_to_nobody_find_each_other() -> None:
+    swarm = Swarm(from_rows([[0]] * 10), seed=1)
+    swarm.leave(range(10))
+    swarm.join(range(10))
+    assert swarm.up.all()
+    swarm.run(10)
+    assert completeness(swarm).missing == 0
+
+
 def test_of_nobody_all_are_reached_and_none_misses_anything() -> None:
     swarm = Swarm(from_rows([[0]] * 3), seed=1)
     swarm.leave(range(3))

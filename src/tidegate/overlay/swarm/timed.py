@@ -70,7 +70,9 @@ class Timed:
 
     def __post_init__(self) -> None:
         """Give every peer that is up a phase of its own, and somebody by whom it came."""
-        self._come_by(np.arange(self.swarm.topics.rows))
+        present = np.flatnonzero(self.world.up)
+        if len(present):
+            self.world.contacts[:] = self._contacts.choice(present, self.swarm.topics.rows)
         phases = np.random.default_rng([self.swarm.seed, 12]).random(self.swarm.topics.rows) * self.pace.cycle_s
         self._come_up(np.flatnonzero(self.swarm.up), phases)
 
@@ -138,12 +140,12 @@ class Timed:
         self._reach()
 
     def join(self, peers: Iterable[int] | Int64) -> None:
-        """Let peers come, or come back with all they knew, now: their first turn is at once."""
+        """Let peers come, or come back with all they knew, now, one after the other: each writes to one of those that
+        are there by then, and is welcomed. Their first turn is at once."""
         here = np.fromiter(peers, np.int64)
-        for peer in here:
-            tell_time(self.swarm.nodes, peer, self.now)
-        self._come_by(here)
-        self.swarm.join(here)
+        here = here[~self.world.up[here]]
+        for peer in here.tolist():
+            self._come(peer)
         self.world.came[here] = self.now
         self.world.haste[here] = self.pace.hasty_letters
         begin_anew(self.swarm.nodes, self.spreading.misses, here, self.now + self.pace.cycle_s)
@@ -230,11 +232,21 @@ class Timed:
         """Draws by whom peers come."""
         return np.random.default_rng([self.swarm.seed, 15])
 
-    def _come_by(self, peers: Int64) -> None:
-        """Let each of these come by one of those that are up."""
-        present = np.flatnonzero(self.world.up)
-        if len(present):
-            self.world.contacts[peers] = self._contacts.choice(present, len(peers))
+    def _come(self, peer: int) -> None:
+        """Let a peer come by one of those that are up on its side: it asks, and that one answers."""
+        world, nodes = self.world, self.swarm.nodes
+        tell_time(nodes, peer, self.now)
+        present = np.flatnonzero(world.up & (world.side == world.side[peer]))
+        if len(present) == 0:
+            # If it was there before it goes on writing to whom it came by then.
+            self.swarm.come(peer)
+            return
+        contact = int(self._contacts.choice(present))
+        tell_time(nodes, contact, self.now)
+        self.swarm.come(peer, contact)
+        world.contacts[peer] = contact
+        for counts in self.posted:
+            counts[[peer, contact]] += 1
 
     def _come_up(self, peers: Int64, times: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
         self._make_room(len(peers))
