@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tidegate.csr import from_rows
+from tidegate.csr import from_rows, joined
 from tidegate.errors import ConfigError
 from tidegate.overlay.poldercast.entries import LAST_COUNT, peer_in
 from tidegate.overlay.poldercast.ringcast import BY_CYCLON, BY_VICINITY
@@ -28,7 +28,8 @@ def cycles_until_complete(swarm: Swarm, share: float, most: int) -> int:
 
 @pytest.fixture(scope="module")
 def settled() -> Swarm:
-    swarm = Swarm(friends(400, 12, 3).followed, seed=3)
+    # The last ten follow nothing.
+    swarm = Swarm(joined(friends(400, 12, 3).followed, from_rows([[]] * 10)), seed=3)
     assert cycles_until_complete(swarm, 1.0, 60) < 60
     return swarm
 
@@ -137,6 +138,7 @@ def test_shortcuts_shorten_the_way_and_more_of_them_more_so(settled: Swarm) -> N
 def test_nobody_is_bothered_with_topics_it_does_not_follow(settled: Swarm) -> None:
     spread = disseminated(settled, 4)
     follows_nothing = np.diff(settled.topics.offsets) == 0
+    assert follows_nothing.sum() == 10
     assert not spread.received[follows_nothing].any()
     assert (spread.reached <= spread.subscribers).all()
 
