@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.overlay.picks import CountedPicks, TimedPicks, picks_of
+from tidegate.overlay.picks import CountedPicks, TimedPicks
 from tidegate.rank.event import Event, best
 from tidegate.rank.ranking import TimeWindows
 from tidegate.rank.windows import Windows
@@ -97,8 +97,3 @@ def test_a_reader_is_told_of_a_few_and_a_peer_keeps_few_of_a_thousand(shift: int
     assert told / len(scores) <= share
     assert abs(np.mean(held[1000:]) - 5 * (1 + np.log(1000 / 5))) < 3
     assert max(held) < 80
-
-
-def test_windows_are_kept_by_what_they_count() -> None:
-    assert isinstance(picks_of(Windows(1, 2, 2)), CountedPicks)
-    assert isinstance(picks_of(TimeWindows(1, 2, 2)), TimedPicks)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidegate.errors import ConfigError
-from tidegate.workload.follows import FACEBOOK_LIKE, TWITTER_LIKE, Follows, fans, friends, thinned
+from tidegate.workload.follows import FACEBOOK_LIKE, TWITTER_LIKE, Follows, fans, friends, stored_follows, thinned
 
 KINDS: list[tuple[Callable[[int, int, int], Follows], int]] = [(friends, FACEBOOK_LIKE), (fans, TWITTER_LIKE)]
 
@@ -91,6 +91,12 @@ def test_a_graph_that_is_all_there_is_is_kept_whole(tmp_path: Path) -> None:
     assert (follows.popularity == 1).all()
 
 
+def test_a_graph_that_has_each_friendship_once_may_be_read_both_ways(tmp_path: Path) -> None:
+    path = stored(tmp_path, np.array([(5, 7), (7, 9), (9, 7), (9, 9)]))
+    assert pairs_of(stored_follows(path)) == {(0, 1), (1, 2), (2, 1)}
+    assert pairs_of(stored_follows(path, mutual=True)) == {(0, 1), (1, 0), (1, 2), (2, 1)}
+
+
 def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such file of follows"):
         thinned(tmp_path / "none.parquet", 10, 2, 1)
@@ -102,5 +108,10 @@ def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.parquet").write_text("no")
     with pytest.raises(ConfigError, match="no follows can be read from"):
         thinned(tmp_path / "text.parquet", 10, 2, 1)
+    pq.write_table(pa.table({"src": np.zeros(0, np.int64), "dst": np.zeros(0, np.int64)}), tmp_path / "empty.parquet")
+    with pytest.raises(ConfigError, match="there are no follows in it: give at least one row"):
+        stored_follows(tmp_path / "empty.parquet")
+    with pytest.raises(ConfigError, match="4 users: 2 follows of each in the mean take at least 5"):
+        friends(4, 2, 1)
     with pytest.raises(ConfigError, match="9 follows a user among 10: give 2 to 4"):
         friends(10, 9, 1)

@@ -55,3 +55,18 @@ def check_places(*paths: Path | None) -> None:
             raise ConfigError(f"{path}: there is no folder {path.absolute().parent} to write to")
         if path is not None and path.is_dir():
             raise ConfigError(f"{path}: this is a folder; name a file in it")
+        if path is not None:
+            _check_file(path)
+
+
+def _check_file(path: Path) -> None:
+    """Refuse a file that cannot be opened; it is left as it was, or not there. Pipes and devices are not tried."""
+    is_new = not path.exists()
+    if not is_new and not path.is_file():
+        return
+    try:
+        path.open("ab").close()
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise ConfigError(f"{path}: this cannot be written: {error.strerror}") from error

@@ -14,7 +14,9 @@ from tidegate.cli.options import check_places
 
 
 def simulate(
-    peers: Annotated[int, typer.Option(min=3, help="How many peers there are.")] = 1_000,
+    peers: Annotated[
+        int, typer.Option(min=3, help="How many peers there are; of a file with fewer users, all of these.")
+    ] = 1_000,
     topics: Annotated[
         str,
         typer.Option(
@@ -25,6 +27,9 @@ def simulate(
     mean: Annotated[
         int | None, typer.Option(min=1, help="Topics that a peer follows, in the mean: 10 or 30; not of a file.")
     ] = None,
+    mutual: Annotated[
+        bool, typer.Option("--mutual", help="Follows of a file go both ways: it has each friendship once.")
+    ] = False,
     cycles: Annotated[int, typer.Option(min=1, help="So often everybody gossips; a cycle is a minute.")] = 40,
     churn: Annotated[
         str,
@@ -49,5 +54,5 @@ def simulate(
 
     if show:
         check_places(into)
-    what = Simulation(peers, topics, mean, cycles, churn, latency, fan_out, every, seed)
+    what = Simulation(peers, topics, mean, cycles, churn, latency, fan_out, every, seed, mutual)
     start(Console(width=None if sys.stdout.isatty() else 160), what, topic, into if show else None)

@@ -1,6 +1,7 @@
 """`tidegate overlay simulate`: a swarm made, run and measured, and the picture of a ring."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -8,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from tidegate.errors import ConfigError
+from tidegate.errors import ConfigError, TidegateError
 from tidegate.overlay.poldercast.ringcast import LEAST_FAN_OUT
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import completeness
@@ -30,6 +31,7 @@ class Simulation:
     """What is simulated, as it was asked for."""
 
     peers: int
+    """At most: a graph in a file may have fewer users."""
     topics: str
     """`facebook`, `twitter`, or a file of who follows whom."""
     mean: int | None
@@ -41,25 +43,38 @@ class Simulation:
     fan_out: int
     every: int
     seed: int
+    mutual: bool = False
+    """Whether the follows of a file go both ways."""
 
     def follows(self) -> Follows:
-        """Who follows what."""
+        """Who follows what; of a graph in a file, a part."""
         if self.topics == "facebook":
-            return friends(self.peers, self.mean or 2 * FACEBOOK_LIKE, self.seed)
+            return self._drawn(friends, self.mean or 2 * FACEBOOK_LIKE)
         if self.topics == "twitter":
-            return fans(self.peers, self.mean or TWITTER_LIKE, self.seed)
+            return self._drawn(fans, self.mean or TWITTER_LIKE)
         return self._sampled(_file(self.topics, "topics", ("facebook", "twitter")))
+
+    def _drawn(self, graph: Callable[[int, int, int], Follows], mean: int) -> Follows:
+        if self.mutual:
+            raise ConfigError("--mutual: it is for a graph in a file, so leave it out or give one to --topics")
+        try:
+            return graph(self.peers, mean, self.seed)
+        except ConfigError as error:
+            raise ConfigError(f"--peers {self.peers} --mean {mean}: {error}") from error
 
     def _sampled(self, path: Path) -> Follows:
         """Take a part of a real graph with all follows inside it, as the thesis does (section 3.5.1)."""
         if self.mean is not None:
             raise ConfigError(f"--mean {self.mean}: of a graph in a file every follow is kept, so leave it out")
-        graph = stored_follows(path)
-        if graph.users < self.peers:
-            raise ConfigError(
-                f"{path} has {graph.users:,} users: {self.peers:,} are needed: give --peers {graph.users} at most"
-            )
-        return breadth_first(graph, self.peers, self.seed, min(STARTS, self.peers))
+        graph = stored_follows(path, mutual=self.mutual)
+        if graph.pairs == 0:
+            raise ConfigError(f"{path}: nobody follows anybody but itself: give a graph in which somebody does")
+        peers = min(self.peers, graph.users)
+        # Of a few not all are random ones: these would not know each other.
+        sample = breadth_first(graph, peers, self.seed, min(STARTS, (peers + 1) // 2))
+        if sample.pairs == 0:
+            raise ConfigError(f"{path}: of {peers:,} users nobody follows anybody: give more than --peers {peers}")
+        return sample
 
     def sessions(self, seconds: float) -> Sessions:
         """Who is there when."""
@@ -89,10 +104,12 @@ def simulate(console: Console, what: Simulation, topic: int | None, into: Path |
         raise ConfigError(f"--fan-out {what.fan_out}: an event goes along its ring both ways, so give at least 2")
     if topic is not None and into is None:
         raise ConfigError(f"--topic {topic}: it is the one that is drawn, so give --show as well")
+    follows = what.follows()
+    what = replace(what, peers=follows.users)
     pace = Pace()
     seconds = what.cycles * pace.cycle_s
     churn = Churn.of(what.sessions(seconds), seconds)
-    swarm = Swarm(what.follows().followed, seed=what.seed)
+    swarm = Swarm(follows.followed, seed=what.seed)
     swarm.leave(np.flatnonzero(~churn.first))
     swarm.warm()
     timed = Timed(swarm, what.ways(), pace)
@@ -110,7 +127,7 @@ def simulate(console: Console, what: Simulation, topic: int | None, into: Path |
                 _measure(console, timed, what.fan_out, cycle)
             progress.update(task, completed=cycle)
     if page is not None and into is not None:
-        into.write_text(page.html(), "utf-8")
+        _write(into, page.html())
         _print(console, f"{into}: the ring of topic {page.topic}, {len(page.peers)} peers, cycle by cycle")
 
 
@@ -125,7 +142,7 @@ def _part(timed: Timed, what: Simulation, cycle: int) -> None:
 
 def _measure(console: Console, timed: Timed, fan_out: int, cycle: int) -> None:
     swarm = timed.swarm
-    spread = disseminated(swarm, fan_out, seed=cycle)
+    spread = disseminated(swarm, fan_out, side=timed.world.side, seed=cycle)
     _say(
         console,
         str(cycle),
@@ -134,8 +151,15 @@ def _measure(console: Console, timed: Timed, fan_out: int, cycle: int) -> None:
         f"{spread.hit_ratio:.4f}",
         f"{spread.miss_ratio:.2%}",
         f"{spread.mean_hops:.2f}",
-        f"{int(spread.copies.sum()) / max(int(spread.reached.sum()), 1):.2f}",
+        f"{spread.duplication:.2f}",
     )
+
+
+def _write(into: Path, page: str) -> None:
+    try:
+        into.write_text(page, "utf-8")
+    except OSError as error:
+        raise TidegateError(f"{into}: the page cannot be written: {error.strerror}") from error
 
 
 def _say(console: Console, *cells: str) -> None:

@@ -27,8 +27,9 @@ class Outcome:
 
     @property
     def hit_ratio(self) -> float:
-        """Of all that should be reached, how many were."""
-        return float(self.reached.sum() / max(self.subscribers.sum(), 1))
+        """Of all that should be reached, how many were; all of none."""
+        wanted = self.subscribers.sum()
+        return float(self.reached.sum() / wanted) if wanted else 1.0
 
     @property
     def mean_hops(self) -> float:
@@ -37,5 +38,5 @@ class Outcome:
 
     @property
     def others_reached(self) -> int:
-        """Of all events, how many subscribers got them that did not publish them."""
+        """Of all events, how many subscribers got them that did not publish them; whoever publishes one counts."""
         return int(self.reached.sum() - np.count_nonzero(self.subscribers))

@@ -136,8 +136,3 @@ class TimedPicks:
 
     def _end(self, window: int) -> int:
         return window * self._windows.shift + self._windows.width
-
-
-def picks_of(windows: Windows | TimeWindows) -> CountedPicks | TimedPicks:
-    """Return what keeps the best of these windows."""
-    return TimedPicks(windows) if isinstance(windows, TimeWindows) else CountedPicks(windows)

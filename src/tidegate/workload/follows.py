@@ -114,9 +114,12 @@ def thinned(path: Path, users: int, mean: int, seed: int, *, mutual: bool = Fals
     return Follows.of(users, one, other)
 
 
-def stored_follows(path: Path) -> Follows:
-    """Read a real graph, all of it: in Parquet, `src` follows `dst`."""
-    return Follows.of(*_stored(path))
+def stored_follows(path: Path, *, mutual: bool = False) -> Follows:
+    """Read a real graph, all of it: in Parquet, `src` follows `dst`, and if `mutual` the other way around too."""
+    users, source, target = _stored(path)
+    if mutual:
+        source, target = np.concatenate((source, target)), np.concatenate((target, source))
+    return Follows.of(users, source, target)
 
 
 def check_graph(path: Path) -> None:
@@ -125,8 +128,11 @@ def check_graph(path: Path) -> None:
 
 
 def _check(users: int, mean: int, least: int) -> None:
-    if not 1 <= least <= mean <= (users - 1) // 2:
-        raise ConfigError(f"{mean} follows a user among {users}: give {least} to {max(users - 1, 0) // 2}")
+    most = (users - 1) // 2
+    if most < least:
+        raise ConfigError(f"{users} users: {least} follows of each in the mean take at least {2 * least + 1}")
+    if not least <= mean <= most:
+        raise ConfigError(f"{mean} follows a user among {users}: give {least} to {most}")
 
 
 def _distinct(users: int, n: int, one: Floats, other: Floats, seed: int, *, mutual: bool) -> Int64:
@@ -152,6 +158,8 @@ def _distinct(users: int, n: int, one: Floats, other: Floats, seed: int, *, mutu
 def _stored(path: Path) -> tuple[int, Int64, Int64]:
     """Return how many users a file has, and who follows whom, by numbers in the order of their names."""
     (source, target), _ = _GRAPH.read(path)
+    if len(source) == 0:
+        raise ConfigError(f"{path}: there are no follows in it: give at least one row")
     names, numbers = np.unique(np.concatenate((source, target)), return_inverse=True)
     source, target = np.split(numbers.astype(np.int64), 2)
     return len(names), source, target

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.overlay.scribe.twins import CIRCLE, Town, children_of, parents, spread_of
-from tidegate.csr import from_rows
+from tidegate.csr import from_rows, joined
 from tidegate.overlay.scribe.carrying import BY_PASTRY, UNWANTED, WANTED
 from tidegate.overlay.scribe.dissemination import Dissemination, disseminated
 from tidegate.overlay.scribe.forest import Forest
@@ -25,7 +25,8 @@ def stood(forest: Forest, cycles: int = 1) -> Forest:
 
 @pytest.fixture(scope="module")
 def settled() -> Forest:
-    return stood(Forest(friends(400, 12, 3).followed, seed=3), 3)
+    # The last ten follow nothing.
+    return stood(Forest(joined(friends(400, 12, 3).followed, from_rows([[]] * 10)), seed=3), 3)
 
 
 def children(forest: Forest, peer: int, topic: int) -> list[int]:
@@ -46,7 +47,7 @@ def test_every_tree_is_rooted_in_the_peer_nearest_to_its_key(settled: Forest) ->
     above = parents(settled)
     for topic in range(settled.many_topics):
         roots = {peer for (peer, of), parent in above.items() if of == topic and parent < 0}
-        expected = {town.nearest(set(range(400)), int(settled.trees.keys[topic]))}
+        expected = {town.nearest(set(range(410)), int(settled.trees.keys[topic]))}
         assert roots == (expected if len(settled.subscribers.row(topic)) else set())
 
 
@@ -77,6 +78,7 @@ def test_what_relays_get_is_counted_and_wanted_by_nobody_there(settled: Forest) 
     assert spread.copies.sum() == spread.received.sum()
     assert (spread.unwanted <= spread.received).all()
     follows_nothing = np.diff(settled.topics.offsets) == 0
+    assert spread.received[follows_nothing].any()
     assert (spread.unwanted == spread.received)[follows_nothing].all()
     # Whoever is in a tree without following its topic gets its event once, but for the rendezvous and the way there.
     relayed = sum(topic not in settled.topics.row(peer) for peer, topic in parents(settled))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tidegate.csr import from_rows
+from tidegate.csr import from_rows, joined
 from tidegate.errors import ConfigError
-from tidegate.overlay.poldercast.entries import peer_in
+from tidegate.overlay.poldercast.entries import LAST_COUNT, peer_in
 from tidegate.overlay.poldercast.ringcast import BY_CYCLON, BY_VICINITY
 from tidegate.overlay.poldercast.settings import Gossip, Settings
 from tidegate.overlay.swarm.completeness import completeness, links_by_topic
@@ -28,7 +28,8 @@ def cycles_until_complete(swarm: Swarm, share: float, most: int) -> int:
 
 @pytest.fixture(scope="module")
 def settled() -> Swarm:
-    swarm = Swarm(friends(400, 12, 3).followed, seed=3)
+    # The last ten follow nothing.
+    swarm = Swarm(joined(friends(400, 12, 3).followed, from_rows([[]] * 10)), seed=3)
     assert cycles_until_complete(swarm, 1.0, 60) < 60
     return swarm
 
@@ -67,6 +68,20 @@ def test_a_seed_determines_all_that_becomes_of_a_swarm() -> None:
     assert (first.nodes.ids != other.nodes.ids).any()
 
 
+def test_a_swarm_runs_for_longer_than_there_are_numbers_for_what_it_counts() -> None:
+    follows = friends(100, 6, 1)
+    first, late = (Swarm(follows.followed, seed=1) for _ in range(2))
+    for swarm in (first, late):
+        swarm.warm()
+        swarm.run(2)
+    late.scratch.marks[-1] = LAST_COUNT - 500
+    for swarm in (first, late):
+        swarm.run(4)
+    assert 0 < late.scratch.marks[-1] < LAST_COUNT - 500
+    assert (first.nodes.vicinity == late.nodes.vicinity).all()
+    assert (first.nodes.rings == late.nodes.rings).all()
+
+
 def test_what_is_missing_is_counted_as_sorting_every_ring_would_have_it() -> None:
     swarm = Swarm(friends(60, 6, 4).followed, seed=4)
     swarm.warm()
@@ -100,6 +115,20 @@ def test_complete_rings_reach_everybody_with_at_most_fan_out_copies(
     assert spread.copies.sum() == spread.received.sum()
 
 
+@pytest.mark.parametrize("stand_in", [False, True])
+def test_events_stay_on_the_side_of_their_publishers(settled: Swarm, stand_in: bool) -> None:
+    side = (np.arange(settled.topics.rows) % 2).astype(np.int8)
+    may = side == 1
+    spread = disseminated(settled, stand_in=stand_in, publishers=may, side=side)
+    whole = disseminated(settled, stand_in=stand_in, publishers=may)
+    assert whole.reached.tolist() == whole.subscribers.tolist() == spread.subscribers.tolist()
+    beyond = np.bincount(settled.topics.values, ~may[np.repeat(np.arange(len(side)), np.diff(settled.topics.offsets))])
+    here = spread.subscribers - beyond
+    assert (spread.reached <= np.where(here > 0, here, beyond)).all()
+    # Who finds that nobody answers from beyond sends to others; what is sent there is lost.
+    assert (spread.hit_ratio > 0.4, spread.lost.sum() == 0) == (stand_in, stand_in)
+
+
 def test_shortcuts_shorten_the_way_and_more_of_them_more_so(settled: Swarm) -> None:
     around = disseminated(settled, 2, 0).mean_hops
     some, more = (disseminated(settled, fan_out).mean_hops for fan_out in (3, 6))
@@ -109,6 +138,7 @@ def test_shortcuts_shorten_the_way_and_more_of_them_more_so(settled: Swarm) -> N
 def test_nobody_is_bothered_with_topics_it_does_not_follow(settled: Swarm) -> None:
     spread = disseminated(settled, 4)
     follows_nothing = np.diff(settled.topics.offsets) == 0
+    assert follows_nothing.sum() == 10
     assert not spread.received[follows_nothing].any()
     assert (spread.reached <= spread.subscribers).all()
 
@@ -167,6 +197,22 @@ def test_who_comes_is_found_and_who_comes_back_remembers() -> None:
             break
     assert completeness(swarm).missing == 0
     assert disseminated(swarm).hit_ratio == 1.0
+
+
+def test_those_who_come_together_to_nobody_find_each_other() -> None:
+    swarm = Swarm(from_rows([[0]] * 10), seed=1)
+    swarm.leave(range(10))
+    swarm.join(range(10))
+    assert swarm.up.all()
+    swarm.run(10)
+    assert completeness(swarm).missing == 0
+
+
+def test_of_nobody_all_are_reached_and_none_misses_anything() -> None:
+    swarm = Swarm(from_rows([[0]] * 3), seed=1)
+    swarm.leave(range(3))
+    spread = disseminated(swarm)
+    assert (spread.hit_ratio, spread.miss_ratio, spread.mean_hops) == (1.0, 0.0, 0.0)
 
 
 def test_stand_ins_reach_more_when_many_are_gone_at_once() -> None:

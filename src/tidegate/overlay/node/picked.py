@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tidegate.overlay.node.unread import Delivered
-from tidegate.overlay.picks import picks_of
+from tidegate.overlay.picks import CountedPicks, TimedPicks
 from tidegate.rank.event import Event
 from tidegate.rank.ranking import TimeWindows
 from tidegate.rank.windows import Windows
@@ -60,7 +60,8 @@ async def picked(
 
     At the end, windows of time are complete; of one by count that is not, nothing is told.
     """
-    picks = picks_of(picking.windows)
+    windows = picking.windows
+    picks = CountedPicks(windows) if isinstance(windows, Windows) else TimedPicks(windows)
     kept: dict[str, Delivered] = {}
     coming = asyncio.ensure_future(anext(events, None))
     try:

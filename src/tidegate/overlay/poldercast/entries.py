@@ -18,6 +18,8 @@ EMPTY: Final = -1
 MET: Final = 1 << 62
 _PEER: Final = (1 << 32) - 1
 _WHEN: Final = (1 << 30) - 1
+LAST_COUNT: Final = (1 << 31) - 1
+"""Marks have so much room for the count in which they were made."""
 _LOOKED_THROUGH: Final = 64
 """Of its ring neighbours, a peer looks through so many at most before it writes: some have thousands."""
 
@@ -104,6 +106,14 @@ def remove(row: Int64, peer: int) -> Any:
 
 
 @njit(cache=True)
+def begin_count(marks: Int64) -> None:
+    """Let nobody be written down. Marks are wiped only when there is no later count to tell them from."""
+    if marks[-1] == LAST_COUNT:
+        marks[:] = 0
+    marks[-1] += 1
+
+
+@njit(cache=True)
 def note(marks: Int64, found: Int64, n: int, entry: int) -> Any:
     """Write down a peer once, as of the latest time it was heard of; return how many are written down then."""
     peer = entry & _PEER
@@ -163,7 +173,7 @@ def _in_rings(nodes: Nodes, me: int, wanted: bool, scratch: Scratch, n: int, mos
 @njit(cache=True)
 def in_views(nodes: Nodes, me: int, scratch: Scratch) -> Any:
     """Write down whom a peer has in its Cyclon and Vicinity views; return how many they are."""
-    scratch.marks[-1] += 1
+    begin_count(scratch.marks)
     n = note_row(scratch.marks, scratch.found, 0, nodes.cyclon[me])
     return note_row(scratch.marks, scratch.found, n, nodes.vicinity[me])
 

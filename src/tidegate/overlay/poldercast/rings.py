@@ -10,7 +10,18 @@ import numpy as np
 
 from tidegate.csr import Int64
 from tidegate.kernels import njit
-from tidegate.overlay.poldercast.entries import MET, below, entry_of, heard, in_views, note, peer_in, remove, turned
+from tidegate.overlay.poldercast.entries import (
+    MET,
+    begin_count,
+    below,
+    entry_of,
+    heard,
+    in_views,
+    note,
+    peer_in,
+    remove,
+    turned,
+)
 from tidegate.overlay.poldercast.interests import shared, topics_of, unwant, want
 from tidegate.overlay.poldercast.ring_letters import name_neighbours
 from tidegate.overlay.poldercast.state import Ids, Nodes, Scratch, Ways
@@ -41,7 +52,7 @@ def take_neighbours(nodes: Nodes, me: int, sender: int, letter: Int64, scratch: 
     Letters of all modules are read like this: whom Vicinity or Cyclon has no room for may be the next in some ring.
     """
     marks, found, clock = scratch.marks, scratch.found, nodes.clock[me]
-    marks[-1] += 1
+    begin_count(marks)
     n = note(marks, found, 0, MET | entry_of(sender, clock))
     for named in letter:
         if named < 0:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int64, offsets_of
 from tidegate.kernels import njit
+from tidegate.overlay.ids import distinct_ids
 from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import below
 from tidegate.overlay.scribe.carrying import World, enter, keep_leaves, tend
@@ -37,7 +38,7 @@ class Forest:
     @cached_property
     def nodes(self) -> Nodes:
         """What the peers know of each other."""
-        return nodes_of(distinct_words(self.topics.rows, [self.seed, 0]), self.topics.rows, self.settings)
+        return nodes_of(distinct_ids(self.topics.rows, [self.seed, 0]), self.topics.rows, self.settings)
 
     @property
     def trees(self) -> Trees:
@@ -46,7 +47,7 @@ class Forest:
 
     @cached_property
     def _trees(self) -> list[Trees]:
-        return [trees_of(distinct_words(self.many_topics, [self.seed, 3]), self.topics)]
+        return [trees_of(distinct_ids(self.many_topics, [self.seed, 3]), self.topics)]
 
     @cached_property
     def up(self) -> Flags:
@@ -107,15 +108,6 @@ class Forest:
         for peer in np.fromiter(peers, np.int64):
             if not self.up[peer]:
                 _come(self.nodes, self.trees, self.world, peer)
-
-
-def distinct_words(n: int, seed: list[int]) -> Ids:
-    """Draw so many words of 64 bits, no two alike."""
-    generator = np.random.default_rng(seed)
-    words = np.zeros(0, np.uint64)
-    while len(words) < n:
-        words = np.unique(np.concatenate((words, generator.integers(0, 1 << 64, size=n, dtype=np.uint64))))
-    return generator.permutation(words)[:n]
 
 
 @njit(cache=True)

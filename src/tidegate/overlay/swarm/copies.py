@@ -45,6 +45,7 @@ def publish(
             first = one_of(present, settled, spreading.random)
             spreading.event[topic] += 1
             spreading.published[topic] = now
+            spreading.publisher[topic] = first
             spreading.received[first] += 1
             _pass_on(nodes, world, flights, spreading, shortcuts, first, -1, none, topic, 0, now)
 
@@ -58,9 +59,7 @@ def receive(nodes: Nodes, world: World, flights: Flights, spreading: Spreading, 
         return
     spreading.copies[topic] += 1
     spreading.received[me] += 1
-    known = spreading.seen[pair] == event
-    spreading.doubled[0 if known else 1, me] += 1
-    if not known:
+    if spreading.seen[pair] != event:
         hops = flight.number & ((1 << _HOPS) - 1)
         served = flights.letter[flight.slot, :NAMED]
         _pass_on(nodes, world, flights, spreading, shortcuts, me, flight.sender, served, topic, hops, flight.when)
@@ -68,7 +67,8 @@ def receive(nodes: Nodes, world: World, flights: Flights, spreading: Spreading, 
 
 @njit(cache=True)
 def missing(nodes: Nodes, subscribers: Csr, world: World, spreading: Spreading, by_topic: Int64, missed: Int64) -> Any:
-    """Count for every topic who should have its last event, who has it, and the hops to them; by peer what it missed.
+    """Count for every topic who should have its last event, who has it, the hops to them, and which of them published
+    it; by peer what it missed.
 
     Who came later than shortly before, or is gone by now, should not. Return how late events were, together.
     """
@@ -84,6 +84,7 @@ def missing(nodes: Nodes, subscribers: Csr, world: World, spreading: Spreading, 
             if spreading.seen[pair] == spreading.event[topic]:
                 by_topic[1, topic] += 1
                 by_topic[2, topic] += spreading.hops[pair]
+                by_topic[3, topic] += peer == spreading.publisher[topic]
                 late += spreading.late[pair]
             else:
                 missed[peer] += 1

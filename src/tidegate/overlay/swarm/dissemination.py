@@ -13,13 +13,21 @@ from tidegate.overlay.outcome import Outcome
 from tidegate.overlay.poldercast.entries import below
 from tidegate.overlay.poldercast.ringcast import BY_BOTH, LEAST_FAN_OUT, NAMED, name, pass_on
 from tidegate.overlay.poldercast.state import Nodes
-from tidegate.overlay.swarm.swarm import Flags, Swarm
+from tidegate.overlay.swarm.swarm import Flags, Sides, Swarm
 from tidegate.workload.alias import State, random_state
 
 
 @dataclass(frozen=True)
 class Dissemination(Outcome):
     """What became of events that went along rings and across them."""
+
+    published: Int64
+    """Of those that were reached, who published it: one, or none where that one does not count any more."""
+
+    @property
+    def others_reached(self) -> int:
+        """Of all events, how many subscribers got them that did not publish them."""
+        return int(self.reached.sum() - self.published.sum())
 
     @property
     def duplication(self) -> float:
@@ -44,6 +52,7 @@ def disseminated(
     *,
     stand_in: bool = True,
     publishers: Flags | None = None,
+    side: Sides | None = None,
     seed: int = 0,
 ) -> Dissemination:
     """Publish one event for every topic, each by any subscriber that is up, and let it spread; the swarm stays as it
@@ -51,14 +60,17 @@ def disseminated(
 
     `stand_in` lets a peer find out that another is gone when it sends to it, as a connection would tell it, and take
     another instead, in a ring the next one. Where some of a topic's subscribers are among `publishers`, one of these
-    publishes: who has just come may know nobody yet.
+    publishes: who has just come may know nobody yet. `side` has by peer on which side of a partition it is: whoever is
+    beyond should get an event, and cannot be reached, as if it were gone.
     """
     if fan_out < LEAST_FAN_OUT:
         raise ConfigError(f"a fan-out of {fan_out}: an event goes along its ring both ways, so give at least 2")
     topics, peers = swarm.many_topics, swarm.topics.rows
     by_topic = np.zeros((5, topics), np.int64)
     by_peer = np.zeros((2, peers), np.int64)
-    reachable = swarm.up if stand_in else np.ones(peers, np.bool_)
+    if side is None:
+        side = np.zeros(peers, np.int8)
+    there = np.stack([swarm.up & (side == one) for one in range(2)])
     room = np.zeros((2, peers), np.int64), np.zeros((peers, NAMED), np.int64), np.zeros(fan_out, np.int64)
     random = random_state([swarm.seed, 2, seed])
     _publish_all(
@@ -66,14 +78,20 @@ def disseminated(
         swarm.subscribers,
         swarm.up,
         swarm.up if publishers is None else publishers,
-        reachable,
+        side,
+        there,
+        there if stand_in else np.ones_like(there),
         shortcuts,
         random,
         room,
         by_topic,
         by_peer,
     )
-    return Dissemination(*by_topic, *by_peer)
+    subscribers, reached, copies, hops, lost = by_topic
+    missed, received = by_peer
+    # Who publishes an event is up, and the first that has it.
+    published = (reached > 0).astype(np.int64)
+    return Dissemination(subscribers, reached, copies, hops, lost, missed, received, published)
 
 
 @njit(cache=True)
@@ -82,6 +100,8 @@ def _publish_all(
     subscribers: Csr,
     up: Flags,
     publishers: Flags,
+    side: Sides,
+    there: Flags,
     reachable: Flags,
     shortcuts: int,
     random: State,
@@ -102,8 +122,8 @@ def _publish_all(
                 nodes,
                 topic,
                 first,
-                up,
-                reachable,
+                there[side[first]],
+                reachable[side[first]],
                 shortcuts,
                 random,
                 queue,
@@ -131,7 +151,7 @@ def _spread(
     nodes: Nodes,
     topic: int,
     first: int,
-    up: Flags,
+    there: Flags,
     reachable: Flags,
     shortcuts: int,
     random: State,
@@ -142,8 +162,8 @@ def _spread(
     counts: Int64,
     received: Int64,
 ) -> None:
-    """Let an event spread from its publisher, and count; `queue` has who was reached, in order, and by whom;
-    `named` by peer whom its copies name."""
+    """Let an event spread from its publisher to those that are `there`, and count; `queue` has who was reached, in
+    order, and by whom; `named` by peer whom its copies name."""
     none = np.empty(0, np.int64)
     queue[0, 0], queue[1, 0] = first, -1
     hop[first] = 0
@@ -156,7 +176,7 @@ def _spread(
         many = pass_on(nodes, me, topic, sender, served, shortcuts, reachable, random, out)
         name(me, sender, served, out[:many], named[me])
         for peer in out[:many]:
-            if not up[peer]:
+            if not there[peer]:
                 counts[4] += 1
                 continue
             counts[2] += 1

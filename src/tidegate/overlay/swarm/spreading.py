@@ -34,6 +34,8 @@ class Spreading(NamedTuple):
     event: Int64
     """By topic, the number of the last one; 0 before the first."""
     published: Floats
+    """By topic, when, and by whom."""
+    publisher: Int64
     seen: Int64
     """By place of a topic among those of a peer: the last event that it got, after how many hops, and how late."""
     hops: Int64
@@ -45,8 +47,6 @@ class Spreading(NamedTuple):
     lost: Int64
     received: Int64
     """By peer, copies of these events."""
-    doubled: Int64
-    """By peer, how many of those it had already, and how many it got first, ever."""
     misses: Misses
     random: State
     """Not the one of the overlay: what becomes of that does not depend on events."""
@@ -57,6 +57,7 @@ def spreading_of(peers: int, topics: int, pairs: int, seed: int) -> Spreading:
     return Spreading(
         event=np.zeros(topics, np.int64),
         published=np.zeros(topics),
+        publisher=np.full(topics, -1, np.int64),
         seen=np.zeros(pairs, np.int64),
         hops=np.zeros(pairs, np.int64),
         late=np.zeros(pairs),
@@ -64,7 +65,6 @@ def spreading_of(peers: int, topics: int, pairs: int, seed: int) -> Spreading:
         copies=np.zeros(topics, np.int64),
         lost=np.zeros(topics, np.int64),
         received=np.zeros(peers, np.int64),
-        doubled=np.zeros((2, peers), np.int64),
         misses=Misses(
             known=np.full(pairs, UNHEARD, np.int64),
             found=np.zeros(peers, np.int64),

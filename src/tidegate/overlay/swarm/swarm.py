@@ -3,21 +3,25 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.kernels import njit
+from tidegate.overlay.ids import distinct_ids
 from tidegate.overlay.lent import lent
-from tidegate.overlay.poldercast.entries import MET, below, column_of, entry_of, filled
-from tidegate.overlay.poldercast.settings import Settings
+from tidegate.overlay.poldercast.entries import MET, below, column_of, entry_of, filled, peer_in, turned
+from tidegate.overlay.poldercast.settings import CYCLON, Settings
 from tidegate.overlay.poldercast.state import Nodes, Scratch, letters, nodes_of, scratch_of
 from tidegate.overlay.poldercast.step import answer_gossip, close_gossip, open_gossip
 from tidegate.workload.alias import State, random_state
 
 Flags = NDArray[np.bool_]
+Sides = NDArray[np.int8]
 Letters = tuple[Int64, Int64, Int64]
+NOBODY: Final = -1
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Swarm:
 
         Profiles are kept once for all: a copy in a view is never older than the last one that its peer sent to anybody.
         """
-        return nodes_of(_ids(self.topics.rows, self.seed), self.topics, self.topics.rows, self.settings)
+        return nodes_of(distinct_ids(self.topics.rows, [self.seed, 0]), self.topics, self.topics.rows, self.settings)
 
     @cached_property
     def up(self) -> Flags:
@@ -80,56 +84,71 @@ class Swarm:
         """Let peers go without a word."""
         self.up[np.fromiter(peers, np.int64)] = False
 
-    def join(self, peers: Iterable[int] | Int64, contacts: int = 5) -> None:
-        """Let peers come, or come back with all they knew; each is introduced to some that are up.
+    def join(self, peers: Iterable[int] | Int64) -> None:
+        """Let peers come, or come back with all they knew, one after the other: each by any of those that are there by
+        then."""
+        for peer in np.fromiter(peers, np.int64).tolist():
+            if not self.up[peer]:
+                present = np.flatnonzero(self.up)
+                self.come(peer, int(present[below(len(present), self.random)]) if len(present) else NOBODY)
 
-        They await no answer: who answered while they were away was not silent. Whom they had met may have forgotten
-        them.
+    def come(self, peer: int, contact: int = NOBODY) -> None:
+        """Let a peer come, or come back with all it knew, by one that is up, or by nobody.
+
+        It awaits no answer: who answered while it was away was not silent. Whom it had met may have forgotten it.
         """
-        chosen = np.fromiter(peers, np.int64)
-        present = np.flatnonzero(self.up)
-        self.up[chosen] = True
-        self.nodes.asked[chosen] = -1
-        _forget_meetings(self.nodes, chosen)
-        _introduce(self.nodes, chosen, present, contacts, self.random)
-
-
-def _ids(n: int, seed: int) -> NDArray[np.uint64]:
-    generator = np.random.default_rng([seed, 0])
-    ids = np.unique(generator.integers(0, 1 << 64, size=n, dtype=np.uint64))
-    while len(ids) < n:
-        ids = np.unique(np.concatenate((ids, generator.integers(0, 1 << 64, size=n, dtype=np.uint64))))[:n]
-    return generator.permutation(ids)
+        self.up[peer] = True
+        self.nodes.asked[peer] = -1
+        _forget_meetings(self.nodes, peer)
+        if contact != NOBODY:
+            _welcome(self.nodes, peer, contact, letters(self.settings)[CYCLON], self.scratch, self.random)
 
 
 @njit(cache=True)
 def _introduce_all(nodes: Nodes, up: Flags, random: State) -> None:
+    """Let all that are up know random others of these, as many as their Cyclon views have room for, or fewer."""
     present = np.flatnonzero(up)
-    _introduce(nodes, present, present, nodes.cyclon.shape[1], random)
-
-
-@njit(cache=True)
-def _forget_meetings(nodes: Nodes, peers: Int64) -> None:
-    for me in peers:
-        for row in range(nodes.bounds[me, 0], nodes.bounds[me, 1]):
-            for k in range(nodes.rings.shape[1]):
-                if nodes.rings[row, k] >= MET:
-                    nodes.rings[row, k] -= MET
-
-
-@njit(cache=True)
-def _introduce(nodes: Nodes, peers: Int64, present: Int64, contacts: int, random: State) -> None:
-    """Let each of `peers` know up to so many others of those `present`, if its Cyclon view has room."""
-    for me in peers:
+    for me in present:
         view = nodes.cyclon[me]
         at = filled(view)
-        for _ in range(contacts):
-            if len(present) == 0 or at == len(view):
+        for _ in range(len(view)):
+            if at == len(view):
                 break
             peer = present[below(len(present), random)]
             if peer != me and column_of(view, peer) < 0:
                 view[at] = entry_of(peer, nodes.clock[me])
                 at += 1
+
+
+@njit(cache=True)
+def _forget_meetings(nodes: Nodes, me: int) -> None:
+    for row in range(nodes.bounds[me, 0], nodes.bounds[me, 1]):
+        for k in range(nodes.rings.shape[1]):
+            if nodes.rings[row, k] >= MET:
+                nodes.rings[row, k] -= MET
+
+
+@njit(cache=True)
+def _welcome(nodes: Nodes, me: int, contact: int, letter: Int64, scratch: Scratch, random: State) -> None:
+    """Let a peer that comes be taken in by another, which names some of its Cyclon view, as peers on sockets do.
+
+    They fill what is empty of its own view, behind the one that named them; some may be gone.
+    """
+    answer = np.empty_like(letter)
+    answer_gossip(nodes, contact, CYCLON, me, letter, scratch, random, answer)
+    view, clock = nodes.cyclon[me], nodes.clock[me]
+    _fill_in(view, me, entry_of(contact, clock))
+    for entry in answer:
+        if entry >= 0:
+            _fill_in(view, me, turned(entry, clock))
+
+
+@njit(cache=True)
+def _fill_in(view: Int64, me: int, entry: int) -> None:
+    """Take an entry into a view that has room for it, unless its peer is in it."""
+    peer, at = peer_in(entry), filled(view)
+    if at < len(view) and peer != me and column_of(view, peer) < 0:
+        view[at] = entry
 
 
 @njit(cache=True)

@@ -70,7 +70,9 @@ class Timed:
 
     def __post_init__(self) -> None:
         """Give every peer that is up a phase of its own, and somebody by whom it came."""
-        self._come_by(np.arange(self.swarm.topics.rows))
+        present = np.flatnonzero(self.world.up)
+        if len(present):
+            self.world.contacts[:] = self._contacts.choice(present, self.swarm.topics.rows)
         phases = np.random.default_rng([self.swarm.seed, 12]).random(self.swarm.topics.rows) * self.pace.cycle_s
         self._come_up(np.flatnonzero(self.swarm.up), phases)
 
@@ -138,12 +140,12 @@ class Timed:
         self._reach()
 
     def join(self, peers: Iterable[int] | Int64) -> None:
-        """Let peers come, or come back with all they knew, now: their first turn is at once."""
+        """Let peers come, or come back with all they knew, now, one after the other: each writes to one of those that
+        are there by then, and is welcomed. Their first turn is at once."""
         here = np.fromiter(peers, np.int64)
-        for peer in here:
-            tell_time(self.swarm.nodes, peer, self.now)
-        self._come_by(here)
-        self.swarm.join(here)
+        here = here[~self.world.up[here]]
+        for peer in here.tolist():
+            self._come(peer)
         self.world.came[here] = self.now
         self.world.haste[here] = self.pace.hasty_letters
         begin_anew(self.swarm.nodes, self.spreading.misses, here, self.now + self.pace.cycle_s)
@@ -175,11 +177,20 @@ class Timed:
 
         Those count that are up, and have been since before it was published, without a pause.
         """
-        by_topic, missed = np.zeros((3, self.swarm.many_topics), np.int64), np.zeros(self.swarm.topics.rows, np.int64)
-        self._count(by_topic, missed)
-        subscribers, reached, hops = by_topic
-        spread = self.spreading
-        return Dissemination(
+        return self._count()[0]
+
+    def mean_delay_s(self) -> float:
+        """How late the last events came to those that should get them, in the mean."""
+        outcome, late_s = self._count()
+        return late_s / max(outcome.others_reached, 1)
+
+    def _count(self) -> tuple[Dissemination, float]:
+        """Return what has become of the last events, and how late they were, together."""
+        swarm, spread = self.swarm, self.spreading
+        by_topic, missed = np.zeros((4, swarm.many_topics), np.int64), np.zeros(swarm.topics.rows, np.int64)
+        late_s = float(missing(swarm.nodes, swarm.subscribers, self.world, spread, by_topic, missed))
+        subscribers, reached, hops, published = by_topic
+        outcome = Dissemination(
             subscribers=subscribers,
             reached=reached,
             copies=spread.copies.copy(),
@@ -187,17 +198,9 @@ class Timed:
             lost=spread.lost.copy(),
             missed=missed,
             received=spread.received.copy(),
+            published=published,
         )
-
-    def mean_delay_s(self) -> float:
-        """How late the last events came to those that should get them, in the mean."""
-        by_topic, missed = np.zeros((3, self.swarm.many_topics), np.int64), np.zeros(self.swarm.topics.rows, np.int64)
-        late = self._count(by_topic, missed)
-        return late / max(int(by_topic[1].sum()) - int(np.count_nonzero(by_topic[0])), 1)
-
-    def _count(self, by_topic: Int64, missed: Int64) -> float:
-        swarm = self.swarm
-        return float(missing(swarm.nodes, swarm.subscribers, self.world, self.spreading, by_topic, missed))
+        return outcome, late_s
 
     def _check_fan_outs(self) -> None:
         least = int(self.spreading.fan_outs.min(initial=LEAST_FAN_OUT))
@@ -229,11 +232,21 @@ class Timed:
         """Draws by whom peers come."""
         return np.random.default_rng([self.swarm.seed, 15])
 
-    def _come_by(self, peers: Int64) -> None:
-        """Let each of these come by one of those that are up."""
-        present = np.flatnonzero(self.world.up)
-        if len(present):
-            self.world.contacts[peers] = self._contacts.choice(present, len(peers))
+    def _come(self, peer: int) -> None:
+        """Let a peer come by one of those that are up on its side: it asks, and that one answers."""
+        world, nodes = self.world, self.swarm.nodes
+        tell_time(nodes, peer, self.now)
+        present = np.flatnonzero(world.up & (world.side == world.side[peer]))
+        if len(present) == 0:
+            # If it was there before it goes on writing to whom it came by then.
+            self.swarm.come(peer)
+            return
+        contact = int(self._contacts.choice(present))
+        tell_time(nodes, contact, self.now)
+        self.swarm.come(peer, contact)
+        world.contacts[peer] = contact
+        for counts in self.posted:
+            counts[[peer, contact]] += 1
 
     def _come_up(self, peers: Int64, times: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
         self._make_room(len(peers))

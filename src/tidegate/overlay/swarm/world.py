@@ -2,13 +2,10 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tidegate.csr import Int32, Int64
 from tidegate.kernels import njit
 from tidegate.overlay.swarm.latency import Latency
-from tidegate.overlay.swarm.swarm import Flags
+from tidegate.overlay.swarm.swarm import Flags, Sides
 from tidegate.workload.terms import Floats
 
 CYCLE, PATIENCE, WARY, AGAIN = range(4)
@@ -19,7 +16,7 @@ class World(NamedTuple):
     """What is so, beside what peers know of each other: whether they are there, and when they write."""
 
     up: Flags
-    side: NDArray[np.int8]
+    side: Sides
     """On which side of a partition a peer is: 0 for all, if there is none."""
     reachable: Flags
     """By side and peer, who can be reached from there."""
