@@ -14,8 +14,8 @@ from tidegate.spark.session import local_session
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fixed")
 
-# JVMs of tests live for seconds: what they compile has to pay off soon, and classes come laid out in advance if they are
-# (`make test`). An archive of other classes is left alone, without a word.
+# JVMs of tests live for seconds: what they compile has to pay off soon, and classes come laid out in advance if they
+# are (`make test`). An archive of other classes is left alone, without a word.
 _QUICKLY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _ARCHIVE = Path(__file__).parents[1] / ".services" / "spark.jsa"
 _LAID_OUT = f'{_QUICKLY} -XX:SharedArchiveFile="{_ARCHIVE}" -Xlog:disable'
