@@ -191,18 +191,18 @@ def test_a_peer_that_missed_several_events_is_one_that_missed_some() -> None:
     assert missed_share(np.array([3, 0, 1, 0]), np.array([True, True, False, True])) == pytest.approx(1 / 3)
 
 
-def weather(who: list[int], begin: list[float], end: list[float], cycles: int = 3) -> Weather:
-    """Forty peers that stay, but for what is said of some."""
-    stay = np.setdiff1d(np.arange(40), who)
+def weather(who: list[int], begin: list[float], end: list[float], cycles: int = 3, peers: int = 40) -> Weather:
+    """Peers that stay, but for what is said of some."""
+    stay = np.setdiff1d(np.arange(peers), who)
     many = len(stay)
     sessions = Sessions(
-        40,
+        peers,
         np.concatenate((stay, np.array(who, np.int64))),
         np.concatenate((np.zeros(many), np.array(begin, np.float64))),
         np.concatenate((np.full(many, 600.0), np.array(end, np.float64))),
     )
     churn = Churn.of(sessions, cycles * 60.0)
-    return Weather(churn, cycles, friends(40, 6, 1).followed, no_latency(40), settling=6, seed=1)
+    return Weather(churn, cycles, friends(peers, 6, 1).followed, no_latency(peers), settling=6, seed=1)
 
 
 def test_both_systems_have_those_that_churn_has() -> None:
@@ -215,6 +215,40 @@ def test_both_systems_have_those_that_churn_has() -> None:
         present = told.churn.present((number + 1) * 60.0).tolist()
         assert scribe.forest.up.tolist() == present
         assert ours.timed.swarm.up.tolist() == present
+
+
+def test_peers_of_scribe_have_one_turn_a_minute_at_phases_of_their_own() -> None:
+    told = weather([], [], [])
+    scribe, forest = Scribe(told, 1), Scribe(told, 1).forest
+    before = scribe.letters()
+    assert scribe.cycle(0) == scribe.cycle(1) == 0.0
+    assert scribe.forest.nodes.clock.tolist() == 40 * [told.settling + 2]
+    assert len(np.unique(scribe.due // 5)) > 6
+    # As many messages as if all had their turns at the same time.
+    forest.run(2)
+    assert (scribe.forest.control == forest.control).all()
+    assert scribe.letters() - before > 40 * 32
+
+
+def test_the_later_in_a_minute_peers_of_scribe_go_the_fewer_have_found_it_out_when_it_ends() -> None:
+    gone = list(range(0, 200, 6))
+
+    def missed(second: float) -> float:
+        return Scribe(weather(gone, [0.0] * len(gone), [second] * len(gone), peers=200), 0).cycle(0)
+
+    shares = [missed(second) for second in (1.0, 29.0, 31.0, 59.0)]
+    # No second has a meaning of its own: neither of two that are near to each other is much worse.
+    assert shares[0] < shares[1] <= shares[2] < shares[3]
+    assert shares[2] - shares[1] < (shares[3] - shares[0]) / 2
+
+
+def test_who_comes_to_scribe_has_a_turn_at_once_and_the_next_a_minute_later() -> None:
+    scribe = Scribe(weather([3], [45.0], [600.0]), 0)
+    clock = scribe.forest.nodes.clock
+    assert scribe.cycle(0) == 0.0
+    assert (clock[3], scribe.due[3]) == (1, 105.0)
+    assert scribe.cycle(1) == 0.0
+    assert (clock[3], scribe.due[3]) == (2, 165.0)
 
 
 def test_weather_without_drops_says_nothing_of_drops_and_crowds_are_not_left_out() -> None:
