@@ -12,22 +12,26 @@ from rich.progress import Progress
 
 from tests.bench.test_overlay_statements import found, verdicts
 from tidegate.bench.overlay import plot, run
-from tidegate.bench.overlay.churned import PolderCast, Scribe, Weather, by_weather, missed_share
+from tidegate.bench.overlay.adaptive import Held, Rule, less_missed, rules, run_rules, targets_held
+from tidegate.bench.overlay.churned import PolderCast, Scribe, by_weather, missed_share
 from tidegate.bench.overlay.convergence import wrong_links
 from tidegate.bench.overlay.scene import classes, graphs_of, settled_forest
 from tidegate.bench.overlay.sizes import Sizes
-from tidegate.bench.overlay.spread import known_degrees, ring_degrees
+from tidegate.bench.overlay.spread import KNOWN, known_degrees, ring_degrees
 from tidegate.bench.overlay.upkeep import unwanted_copies
+from tidegate.bench.overlay.weather import Weather, gusty
 from tidegate.bench.registry import run_bench
 from tidegate.bench.report import Report, Row
 from tidegate.errors import ConfigError
 from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import links_by_topic
+from tidegate.overlay.swarm.fan_out import AdaptiveFanOut
 from tidegate.overlay.swarm.latency import no_latency
 from tidegate.overlay.swarm.sessions import Sessions
 from tidegate.overlay.swarm.swarm import Swarm
 from tidegate.overlay.swarm.timed import Pace
 from tidegate.workload.follows import friends
+from tidegate.workload.terms import Floats
 
 TINY = Sizes(
     peers=100,
@@ -42,6 +46,8 @@ TINY = Sizes(
     churned_peers=80,
     hours=(0.0, 0.25),
     adaptive=(0.05, 0.15),
+    gusty_peers=60,
+    gusts=4,
     settling=12,
 )
 
@@ -63,7 +69,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
         seed=2,
         progress=Progress(disable=True),
         sizes=TINY,
-        **{name: folder / f"{name}.parquet" for name in ("graph", "churn", "latency")},
+        graph=folder / "graph.parquet",
+        churn=folder / "churn.parquet",
+        latency=folder / "latency.parquet",
     )
 
 
@@ -104,6 +112,20 @@ def test_every_figure_is_reported_and_drawn(report: Report, tmp_path: Path) -> N
     assert (tmp_path / "overlay.png").stat().st_size > 20_000
 
 
+def test_the_part_of_a_real_graph_that_is_run_is_shown_beside_the_whole(report: Report) -> None:
+    rows = rows_of(report, "Figure 3.4")
+    assert {row["graph"] for row in rows} == {"Facebook-like", "Twitter-like", "graph", "graph, all of it"}
+    # A user is in the whole with all that it follows.
+    part, whole = ([row for row in rows if row["graph"] == name] for name in ("graph", "graph, all of it"))
+    assert len(whole) >= len(part) > 3
+
+
+def test_scribe_is_shown_with_a_rendezvous_that_is_known_which_takes_fewer_hops(report: Report) -> None:
+    rows = rows_of(report, "Figures 3.8a")
+    routed, known = ({row["mean hops"] for row in rows if row["shortcuts"] == way} for way in ("Scribe", KNOWN))
+    assert 1 < min(known) == max(known) < min(routed)
+
+
 def test_complete_rings_reach_everybody_with_at_most_f_copies(report: Report) -> None:
     assert report.summary["hit_ratio_static"] == 1.0
     for row in rows_of(report, "Figures 3.8a"):
@@ -135,6 +157,32 @@ def test_fan_outs_that_adapt_are_beside_fixed_ones_and_say_what_peers_have_found
         assert all(0 <= row["told by peers"] <= 1 and 0 <= row["given up"] <= 1 for row in adaptive)
         # Among so few peers most know who has an event, and more copies than three go nowhere.
         assert fixed[0]["duplication"] == min(row["duplication"] for row in fixed)
+    gusts = [row["rule"] for row in rows_of(report, "Adaptive") if row["pace"].startswith("gusts,")]
+    assert gusts[4:] == ["publishers 8, others 2", "adaptive, target 0.005", "adaptive, target 0.0025"]
+
+
+def test_what_peers_learn_where_many_go_every_minute_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = gusty(replace(TINY, gusty_peers=80, gusts=14), 1)
+
+    def tried() -> tuple[Rule, Held]:
+        unlearned, adaptive = rules((0.0025,), learning=7)[-2:]
+        run_rules([unlearned, adaptive], told, Pace())
+        (held,) = targets_held("gusts", [unlearned, adaptive])
+        return unlearned, held
+
+    unlearned, held = tried()
+    assert len(unlearned.missed) == 7
+    assert held.unlearned == np.mean(unlearned.missed) > held.target
+    assert held.duplication > 1.02 * unlearned.duplication
+    assert (less_missed([held]) or 0.0) < 0.9
+
+    def nothing(fan_out: AdaptiveFanOut, shares: Floats) -> None:
+        fan_out.given_up = np.zeros(len(shares), np.bool_)
+
+    monkeypatch.setattr(AdaptiveFanOut, "learn", nothing)
+    _, held = tried()
+    assert held.duplication == unlearned.duplication
+    assert less_missed([held]) == 1.0
 
 
 def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:
@@ -303,6 +351,33 @@ def test_of_a_real_graph_every_follow_between_those_that_are_taken_is_kept(tmp_p
     sizes = replace(TINY, peers=40, facebook_follows=4, twitter_follows=4)
     real = graphs_of(sizes, 1, tmp_path / "all.parquet")[2]
     assert (real.name, real.follows.users, real.follows.pairs) == ("all", 40, 40 * 39)
+    assert (real.whole.users, real.whole.pairs) == (60, 60 * 59) if real.whole else False
+
+
+def test_of_a_real_graph_with_fewer_users_than_peers_all_are_taken_and_follows_may_go_both_ways(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"src": [0, 1, 2], "dst": [1, 2, 3]}), tmp_path / "way.parquet")
+    one, both = (graphs_of(TINY, 1, tmp_path / "way.parquet", mutual=mutual)[2] for mutual in (False, True))
+    assert (one.follows.users, one.follows.pairs, one.whole) == (4, 3, None)
+    assert (both.follows.users, both.follows.pairs, both.whole) == (4, 6, None)
+
+
+def test_that_follows_go_both_ways_is_said_of_a_graph_in_a_file_alone(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"src": [0], "dst": [1]}), tmp_path / "graph.parquet")
+    with pytest.raises(ConfigError, match="leave it out or give one to --graph"):
+        run_bench(Console(), "overlay", "small", 1, mutual=True)
+    with pytest.raises(ConfigError, match="'rank' reads no friendships: leave --mutual out"):
+        run_bench(Console(), "rank", "small", 1, graph=tmp_path / "graph.parquet", mutual=True)
+
+
+def test_a_trace_that_ends_before_the_run_does_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    short = tmp_path / "short.parquet"
+    pq.write_table(pa.table({"node": [0, 1], "start_s": [100, 100], "end_s": [400, 960]}), short)
+    with pytest.raises(
+        ConfigError, match=r"short\.parquet tells of 0\.24 hours, and 0\.25 are run: give a smaller --scale"
+    ):
+        run("small", sizes=TINY, churn=short)
+    with pytest.raises(ConfigError, match=r"and 2\.5 are run"):
+        run("small", sizes=replace(TINY, hours=(0.0, 0.2), adaptive=(2.0, 2.5)), churn=short)
 
 
 def test_files_that_are_none_are_refused_before_anything_runs(tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def test_who_comes_and_who_comes_back_is_reached_after_a_cycle() -> None:
 
 def test_a_rendezvous_without_patience_gives_way_as_soon_as_somebody_nearer_comes() -> None:
     def reached_after(patience: int) -> list[float]:
-        late = np.arange(0, 300, 3)
+        late = range(0, 300, 3)
         forest = Forest(friends(300, 8, 6).followed, Settings(patience=patience), seed=6)
         forest.leave(late)
         stood(forest, 2)

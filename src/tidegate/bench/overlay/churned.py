@@ -9,33 +9,24 @@ those that look once a minute, as in the thesis.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
 
 from tidegate.bench.overlay.sizes import Sizes
+from tidegate.bench.overlay.weather import CYCLE_S, Weather, weather_of
 from tidegate.bench.report import Report, Row
-from tidegate.csr import Csr, Int64
+from tidegate.csr import Int64
 from tidegate.overlay.scribe.dissemination import disseminated as carried
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.scribe.settings import Settings
-from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.dissemination import disseminated
-from tidegate.overlay.swarm.latency import Latency, drawn_latency, read_latency
-from tidegate.overlay.swarm.sessions import DAY_S, PING_S, Sessions, drawn_sessions, read_sessions
 from tidegate.overlay.swarm.spreading import WARM_UP_S
 from tidegate.overlay.swarm.swarm import Flags, Swarm
 from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
-from tidegate.workload.follows import friends
 from tidegate.workload.terms import Floats
 
-CYCLE_S: Final = 60.0
-_SHARP: Final = 0.1
-_AFTER: Final = 10
-_LATE_S: Final = 45.0
-"""Of a minute, when the second of two drops is: a quarter is left to mend it before events are published."""
 PAIRS: Final = {"at once": ("PolderCast", "Scribe, at once"), "once a minute": ("PolderCast, no haste", "Scribe")}
 """How soon peers notice who is gone, and the systems that are alike in this.
 
@@ -50,33 +41,6 @@ _SHOWN: Final = 10
 """Cycles that a row of the figure is about."""
 
 
-@dataclass(frozen=True)
-class Weather:
-    """Who comes and goes, how far peers are from each other, and what they follow."""
-
-    churn: Churn
-    cycles: int
-    topics: Csr
-    latency: Latency
-    settling: int
-    seed: int
-
-    @property
-    def sizes(self) -> Int64:
-        """By cycle, how many peers are there at its beginning."""
-        return self.churn.sizes(np.arange(0.0, self.cycles * CYCLE_S, CYCLE_S))
-
-    @property
-    def sharp(self) -> Flags:
-        """By cycle, whether the network shrank by more than a tenth in it, or in one of the ten before."""
-        return self.churn.sharp_drops(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
-
-    @property
-    def crowded(self) -> Flags:
-        """By cycle, whether it grew so much."""
-        return self.churn.flash_crowds(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
-
-
 class Trial(Protocol):
     """A system that goes through it, cycle by cycle."""
 
@@ -85,38 +49,6 @@ class Trial(Protocol):
 
     def letters(self) -> int:
         """How many letters, or messages, were sent so far to keep the overlay."""
-
-
-def weather_of(
-    sizes: Sizes, hours: tuple[float, float], seed: int, churn: Path | None, latency: Path | None, *, spread: bool
-) -> Weather:
-    """Draw churn and latencies for so many hours, or read what there is of them then; `spread` is of a trace alone.
-
-    A trace is tiled by copies of its peers that are each a week later.
-    """
-    peers, seconds = sizes.churned_peers, (hours[1] - hours[0]) * 3600
-    if churn is None:
-        sessions = _stormy(drawn_sessions(peers, seconds, seed), seconds, seed)
-    else:
-        sessions = read_sessions(churn).tiled(peers, 7 * DAY_S)
-        sessions = (sessions.spread(PING_S, seed) if spread else sessions).between(hours[0] * 3600, hours[1] * 3600)
-    return Weather(
-        Churn.of(sessions, seconds),
-        int(seconds // CYCLE_S),
-        friends(peers, sizes.facebook_follows, seed).followed,
-        drawn_latency(peers, seed) if latency is None else read_latency(latency, peers, seed),
-        sizes.settling,
-        seed,
-    )
-
-
-def _stormy(sessions: Sessions, seconds: float, seed: int) -> Sessions:
-    """Let a fifth of all come at once when a third of the time is over, and twice a fifth of those there go: when a
-    minute begins, and late in another. Events are published when a minute ends, so there is a whole one to mend what
-    the first tears, and a part of one for the second."""
-    early, late = (CYCLE_S * (share * seconds // CYCLE_S) for share in (2 / 3, 5 / 6))
-    crowded = sessions.crowding(seconds / 3, 0.2, seed)
-    return crowded.leaving(early, 0.2, seed).leaving(late + _LATE_S, 0.2, seed + 1)
 
 
 class PolderCast:

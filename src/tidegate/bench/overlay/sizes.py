@@ -31,6 +31,10 @@ class Sizes:
     """Of churn, from and until when; a minute is a cycle."""
     adaptive: tuple[float, float]
     """The same, where fan-outs are compared."""
+    gusty_peers: int
+    gusts: int
+    """Peers, and minutes in each of which a quarter of them go, where fan-outs are compared; the first half of the
+    minutes is for learning."""
     settling: int
     """Cycles before churn begins."""
 
@@ -48,7 +52,9 @@ SIZES: Final[dict[Scale, Sizes]] = {
         means=(5, 10, 20),
         churned_peers=400,
         hours=(0.0, 1.5),
-        adaptive=(0.0, 0.75),
+        adaptive=(0.0, 0.5),
+        gusty_peers=200,
+        gusts=30,
         settling=25,
     ),
     "paper": Sizes(
@@ -64,6 +70,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
         churned_peers=4_000,
         hours=(0.0, 20.0),
         adaptive=(17.0, 19.0),
+        gusty_peers=1_000,
+        gusts=90,
         settling=40,
     ),
     "max": Sizes(
@@ -79,6 +87,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
         churned_peers=8_000,
         hours=(0.0, 40.0),
         adaptive=(17.0, 19.0),
+        gusty_peers=1_000,
+        gusts=90,
         settling=40,
     ),
 }
