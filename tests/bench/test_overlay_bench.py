@@ -16,7 +16,7 @@ from tidegate.bench.overlay.adaptive import Held, Rule, less_missed, rules, run_
 from tidegate.bench.overlay.churned import PolderCast, Scribe, by_weather, missed_share
 from tidegate.bench.overlay.convergence import wrong_links
 from tidegate.bench.overlay.scene import classes, graphs_of, settled_forest
-from tidegate.bench.overlay.sizes import Sizes
+from tidegate.bench.overlay.sizes import SIZES, Sizes
 from tidegate.bench.overlay.spread import KNOWN, known_degrees, ring_degrees
 from tidegate.bench.overlay.upkeep import unwanted_copies
 from tidegate.bench.overlay.weather import Weather, gusty
@@ -49,6 +49,7 @@ TINY = Sizes(
     gusty_peers=60,
     gusts=4,
     settling=12,
+    most_peers=150,
 )
 
 
@@ -83,6 +84,7 @@ def test_every_figure_is_reported_and_drawn(report: Report, tmp_path: Path) -> N
     titles = [section.title.split(":")[0] for section in report.sections]
     assert titles == [
         "Figure 3.4",
+        "As many peers as one process is to run",
         "Figure 3.5",
         "Figure 3.5, cycles until 99 % of rings are complete",
         "Figure 3.5, by how much peers follow",
@@ -126,6 +128,15 @@ def test_scribe_is_shown_with_a_rendezvous_that_is_known_which_takes_fewer_hops(
     assert 1 < min(known) == max(known) < min(routed)
 
 
+def test_most_peers_are_run_by_themselves_where_that_is_asked_for(report: Report) -> None:
+    (row,) = rows_of(report, "As many peers")
+    assert row["peers"] == 150
+    assert 0 < row["cycles to 99 %"] < 60
+    assert row["rings complete, share"] >= 0.99
+    assert row["node cycles/s"] > 0 < row["GB, most so far"]
+    assert {scale: sizes.most_peers for scale, sizes in SIZES.items()} == {"small": 0, "paper": 0, "max": 100_000}
+
+
 def test_complete_rings_reach_everybody_with_at_most_f_copies(report: Report) -> None:
     assert report.summary["hit_ratio_static"] == 1.0
     for row in rows_of(report, "Figures 3.8a"):
@@ -158,7 +169,7 @@ def test_fan_outs_that_adapt_are_beside_fixed_ones_and_say_what_peers_have_found
         # Among so few peers most know who has an event, and more copies than three go nowhere.
         assert fixed[0]["duplication"] == min(row["duplication"] for row in fixed)
     gusts = [row["rule"] for row in rows_of(report, "Adaptive") if row["pace"].startswith("gusts,")]
-    assert gusts[4:] == ["publishers 8, others 2", "adaptive, target 0.005", "adaptive, target 0.0025"]
+    assert gusts[4:] == ["publishers 8, others 2", "adaptive, target 0.01", "adaptive, target 0.0025"]
 
 
 def test_what_peers_learn_where_many_go_every_minute_shows(monkeypatch: pytest.MonkeyPatch) -> None:

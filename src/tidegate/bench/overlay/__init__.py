@@ -16,6 +16,7 @@ from tidegate.bench.overlay.adaptive import report_adaptive
 from tidegate.bench.overlay.churned import report_churn
 from tidegate.bench.overlay.comparison import Found, report_table, summarise
 from tidegate.bench.overlay.convergence import report_by_follows, report_by_size, report_convergence, report_degrees
+from tidegate.bench.overlay.most import report_most
 from tidegate.bench.overlay.plots import plot
 from tidegate.bench.overlay.scene import Graph, graphs_of, settled_forest
 from tidegate.bench.overlay.sizes import SIZES, Sizes
@@ -72,6 +73,9 @@ def _parts(
     """Do one part after the other; yield the name of the next before it begins."""
     graphs = drawn()
     report_degrees(report, graphs)
+    if sizes.most_peers:
+        # First: the memory that a process has taken at most is told once for all of it.
+        report_most(report, sizes, seed)
     yield "rings become complete"
     swarms, slower = report_convergence(report, graphs, sizes, seed)
     report_by_follows(report, sizes, seed)

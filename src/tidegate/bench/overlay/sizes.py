@@ -37,6 +37,8 @@ class Sizes:
     minutes is for learning."""
     settling: int
     """Cycles before churn begins."""
+    most_peers: int = 0
+    """So many are run by themselves, until 99 % of their rings are complete; nobody if it is 0."""
 
 
 SIZES: Final[dict[Scale, Sizes]] = {
@@ -90,5 +92,6 @@ SIZES: Final[dict[Scale, Sizes]] = {
         gusty_peers=1_000,
         gusts=90,
         settling=40,
+        most_peers=100_000,
     ),
 }
