@@ -207,6 +207,13 @@ def test_what_was_not_done_without_vicinity_took_more_than_the_cycles_it_had() -
     assert (row["found"], row["holds"]) == ("4.0, more than 11.5", "no")
 
 
+def test_of_targets_it_is_told_how_many_are_held_and_by_how_many_copies() -> None:
+    report = Report("overlay", "small", {})
+    summarise(report, replace(found(), **held(Held("haste", 0.001, 0.0011, 1.2, 1.5))))
+    told = [row["found"] for row in report.sections[0].rows if row["statement"].startswith(ADAPTIVE)]
+    assert told == ["0.933, 1 of 2 held", "0.9, 2 of 2 held"]
+
+
 def test_the_summary_leaves_no_crowd_and_no_graph_out() -> None:
     report = Report("overlay", "small", {})
     summarise(report, replace(found(), hits=[1.0, 0.9], **churned("PolderCast", **{"calm": 0.0, "not sharp": 0.9})))

@@ -116,9 +116,12 @@ class Held:
 
         As many are enough: where nothing is to be learned, it does what one of them does.
         """
-        if self.fixed is None:
-            return None
-        return self.missed <= self.target and self.duplication <= _AS_MANY * self.fixed
+        return None if self.fixed is None else self.is_met and self.duplication <= _AS_MANY * self.fixed
+
+    @property
+    def is_met(self) -> bool:
+        """Whether no more was missed than the target allows."""
+        return self.missed <= self.target
 
 
 def copies_saved(targets: list[Held]) -> tuple[float | None, bool | None]:

@@ -188,12 +188,10 @@ def _churned(found: Found) -> Iterator[Statement]:
 
 
 def _adaptive(targets: list[Held], where: str) -> Iterator[Statement]:
-    copies, held = copies_saved(targets)
-    yield (
-        f"an adaptive fan-out holds what a fixed one does{where}, with at most 1.01 times its copies",
-        copies,
-        held,
-    )
+    seen = [one for one in targets if one.fixed is not None]
+    most, holds = copies_saved(targets)
+    told = None if most is None else f"{most:.3g}, {sum(one.is_met for one in seen)} of {len(seen)} held"
+    yield f"an adaptive fan-out holds what a fixed one does{where}, with at most 1.01 times its copies", told, holds
 
 
 def _slowest(found: Found) -> int | None:
