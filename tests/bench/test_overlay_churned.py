@@ -106,19 +106,19 @@ def test_weather_without_drops_says_nothing_of_drops_and_crowds_are_not_left_out
 
 
 def test_what_peers_learn_where_many_go_every_minute_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = gusty(replace(SIZES["small"], facebook_follows=6, gusty_peers=80, gusts=14, settling=12), 1)
+    told = gusty(replace(SIZES["small"], gusts=20), 1)
 
     def tried() -> tuple[Rule, Held]:
-        unlearned, adaptive = rules((0.0025,), learning=7)[-2:]
+        unlearned, adaptive = rules((0.0025,), learning=10)[-2:]
         run_rules([unlearned, adaptive], told, Pace())
         (held,) = targets_held("gusts", [unlearned, adaptive])
         return unlearned, held
 
     unlearned, held = tried()
-    assert len(unlearned.missed) == 7
+    assert len(unlearned.missed) == 10
     assert held.unlearned == np.mean(unlearned.missed) > held.target
-    assert held.duplication > 1.02 * unlearned.duplication
-    assert (less_missed([held]) or 0.0) < 0.9
+    assert held.duplication > 1.1 * unlearned.duplication
+    assert (less_missed([held]) or 0.0) < 0.6
 
     def nothing(fan_out: AdaptiveFanOut, shares: Floats) -> None:
         fan_out.given_up = np.zeros(len(shares), np.bool_)
