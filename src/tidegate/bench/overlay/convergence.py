@@ -271,7 +271,7 @@ def _row(graph: Graph, way: str, swarm: Swarm, cycle: int, links: float, rings: 
         "missing links, %": 100 * links,
         "incomplete rings, %": 100 * rings,
         "miss ratio, %": 100 * spread.miss_ratio,
-        "disconnected topics, %": 100 * np.count_nonzero(disconnected) / max(np.count_nonzero(asked), 1),
+        "disconnected topics, %": 100 * int(disconnected.sum()) / max(int(asked.sum()), 1),
     }
 
 
