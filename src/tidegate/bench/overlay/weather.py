@@ -20,7 +20,7 @@ _SHARP: Final = 0.1
 _AFTER: Final = 10
 _LATE_S: Final = 45.0
 """Of a minute, when the second of two drops is: a quarter is left to mend it before events are published."""
-GUST: Final = 0.25
+_GUST: Final = 0.25
 _GUST_S, _BACK_S = 0.1, 20.0
 """When in a minute so many go, and after how long they are back: when events have made a hop, and are over."""
 
@@ -90,7 +90,7 @@ def gusty(sizes: Sizes, seed: int) -> Weather:
     peers, seconds = sizes.gusty_peers, sizes.gusts * CYCLE_S
     sessions = always(peers, seconds)
     for minute in range(sizes.gusts):
-        sessions = sessions.leaving(minute * CYCLE_S + _GUST_S, GUST, seed + minute, _BACK_S)
+        sessions = sessions.leaving(minute * CYCLE_S + _GUST_S, _GUST, seed + minute, _BACK_S)
     return Weather(
         Churn.of(sessions, seconds),
         sizes.gusts,
