@@ -12,21 +12,16 @@ from rich.progress import Progress
 
 from tests.bench.test_overlay_statements import found, verdicts
 from tidegate.bench.overlay import plot, run
-from tidegate.bench.overlay.churned import PolderCast, Scribe, Weather, by_weather, missed_share
 from tidegate.bench.overlay.convergence import wrong_links
 from tidegate.bench.overlay.scene import classes, graphs_of, settled_forest
-from tidegate.bench.overlay.sizes import Sizes
-from tidegate.bench.overlay.spread import known_degrees, ring_degrees
+from tidegate.bench.overlay.sizes import SIZES, Sizes
+from tidegate.bench.overlay.spread import KNOWN, known_degrees, ring_degrees
 from tidegate.bench.overlay.upkeep import unwanted_copies
 from tidegate.bench.registry import run_bench
 from tidegate.bench.report import Report, Row
 from tidegate.errors import ConfigError
-from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.completeness import links_by_topic
-from tidegate.overlay.swarm.latency import no_latency
-from tidegate.overlay.swarm.sessions import Sessions
 from tidegate.overlay.swarm.swarm import Swarm
-from tidegate.overlay.swarm.timed import Pace
 from tidegate.workload.follows import friends
 
 TINY = Sizes(
@@ -42,7 +37,10 @@ TINY = Sizes(
     churned_peers=80,
     hours=(0.0, 0.25),
     adaptive=(0.05, 0.15),
+    gusty_peers=60,
+    gusts=4,
     settling=12,
+    most_peers=150,
 )
 
 
@@ -63,7 +61,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
         seed=2,
         progress=Progress(disable=True),
         sizes=TINY,
-        **{name: folder / f"{name}.parquet" for name in ("graph", "churn", "latency")},
+        graph=folder / "graph.parquet",
+        churn=folder / "churn.parquet",
+        latency=folder / "latency.parquet",
     )
 
 
@@ -75,6 +75,7 @@ def test_every_figure_is_reported_and_drawn(report: Report, tmp_path: Path) -> N
     titles = [section.title.split(":")[0] for section in report.sections]
     assert titles == [
         "Figure 3.4",
+        "As many peers as one process is to run",
         "Figure 3.5",
         "Figure 3.5, cycles until 99 % of rings are complete",
         "Figure 3.5, by how much peers follow",
@@ -102,6 +103,29 @@ def test_every_figure_is_reported_and_drawn(report: Report, tmp_path: Path) -> N
     }
     plot(report, tmp_path / "overlay.png")
     assert (tmp_path / "overlay.png").stat().st_size > 20_000
+
+
+def test_the_part_of_a_real_graph_that_is_run_is_shown_beside_the_whole(report: Report) -> None:
+    rows = rows_of(report, "Figure 3.4")
+    assert {row["graph"] for row in rows} == {"Facebook-like", "Twitter-like", "graph", "graph, all of it"}
+    # A user is in the whole with all that it follows.
+    part, whole = ([row for row in rows if row["graph"] == name] for name in ("graph", "graph, all of it"))
+    assert len(whole) >= len(part) > 3
+
+
+def test_scribe_is_shown_with_a_rendezvous_that_is_known_which_takes_fewer_hops(report: Report) -> None:
+    rows = rows_of(report, "Figures 3.8a")
+    routed, known = ({row["mean hops"] for row in rows if row["shortcuts"] == way} for way in ("Scribe", KNOWN))
+    assert 1 < min(known) == max(known) < min(routed)
+
+
+def test_most_peers_are_run_by_themselves_where_that_is_asked_for(report: Report) -> None:
+    (row,) = rows_of(report, "As many peers")
+    assert row["peers"] == 150
+    assert 0 < row["cycles to 99 %"] < 60
+    assert row["rings complete, share"] >= 0.99
+    assert row["node cycles/s"] > 0 < row["GB, most so far"]
+    assert {scale: sizes.most_peers for scale, sizes in SIZES.items()} == {"small": 0, "paper": 0, "max": 100_000}
 
 
 def test_complete_rings_reach_everybody_with_at_most_f_copies(report: Report) -> None:
@@ -135,6 +159,8 @@ def test_fan_outs_that_adapt_are_beside_fixed_ones_and_say_what_peers_have_found
         assert all(0 <= row["told by peers"] <= 1 and 0 <= row["given up"] <= 1 for row in adaptive)
         # Among so few peers most know who has an event, and more copies than three go nowhere.
         assert fixed[0]["duplication"] == min(row["duplication"] for row in fixed)
+    gusts = [row["rule"] for row in rows_of(report, "Adaptive") if row["pace"].startswith("gusts,")]
+    assert gusts[4:] == ["publishers 8, others 2", "adaptive, target 0.01", "adaptive, target 0.0025"]
 
 
 def test_unwanted_shares_fall_as_more_is_asked_for(report: Report) -> None:
@@ -187,59 +213,6 @@ def test_classes_of_sizes_double() -> None:
     assert found == {"1": [0], "2 to 3": [1, 2], "8 to 15": [3]}
 
 
-def test_a_peer_that_missed_several_events_is_one_that_missed_some() -> None:
-    assert missed_share(np.array([3, 0, 1, 0]), np.array([True, True, False, True])) == pytest.approx(1 / 3)
-
-
-def weather(who: list[int], begin: list[float], end: list[float], cycles: int = 3) -> Weather:
-    """Forty peers that stay, but for what is said of some."""
-    stay = np.setdiff1d(np.arange(40), who)
-    many = len(stay)
-    sessions = Sessions(
-        40,
-        np.concatenate((stay, np.array(who, np.int64))),
-        np.concatenate((np.zeros(many), np.array(begin, np.float64))),
-        np.concatenate((np.full(many, 600.0), np.array(end, np.float64))),
-    )
-    churn = Churn.of(sessions, cycles * 60.0)
-    return Weather(churn, cycles, friends(40, 6, 1).followed, no_latency(40), settling=6, seed=1)
-
-
-def test_both_systems_have_those_that_churn_has() -> None:
-    # Peer 3 goes late in the first minute, and is back in it; peer 4 is back in the second, and goes again.
-    told = weather([3, 3, 4, 4], [0.0, 50.0, 0.0, 65.0], [40.0, 600.0, 40.0, 110.0])
-    ours, scribe = PolderCast(told, Pace()), Scribe(told, 0)
-    for number in range(told.cycles):
-        ours.cycle(number)
-        scribe.cycle(number)
-        present = told.churn.present((number + 1) * 60.0).tolist()
-        assert scribe.forest.up.tolist() == present
-        assert ours.timed.swarm.up.tolist() == present
-
-
-def test_weather_without_drops_says_nothing_of_drops_and_crowds_are_not_left_out() -> None:
-    late = [float(180 + i) for i in range(12)]
-    crowd = weather(list(range(12)), late, [600.0] * 12, cycles=16)
-    found = by_weather(crowd, np.array([0.0, 0.1, 0.2, 0.9] + 10 * [0.0] + [0.3, 0.0]))
-    assert found == {
-        "calm": 0.3,
-        "crowds": 0.9,
-        "drops": None,
-        "not sharp": 0.9,
-        "mean": pytest.approx(1.5 / 16),
-        "calm, mean": pytest.approx(0.6 / 5),
-    }
-    drop = weather(list(range(12)), [0.0] * 12, late, cycles=5)
-    assert by_weather(drop, np.array([0.0, 0.1, 0.2, 0.9, 0.4])) == {
-        "calm": 0.2,
-        "crowds": None,
-        "drops": 0.9,
-        "not sharp": 0.2,
-        "mean": pytest.approx(1.6 / 5),
-        "calm, mean": pytest.approx(0.1),
-    }
-
-
 def test_a_copy_for_one_that_does_not_follow_is_unwanted() -> None:
     swarm = Swarm(friends(80, 6, 4).followed, seed=4)
     swarm.warm()
@@ -269,6 +242,33 @@ def test_of_a_real_graph_every_follow_between_those_that_are_taken_is_kept(tmp_p
     sizes = replace(TINY, peers=40, facebook_follows=4, twitter_follows=4)
     real = graphs_of(sizes, 1, tmp_path / "all.parquet")[2]
     assert (real.name, real.follows.users, real.follows.pairs) == ("all", 40, 40 * 39)
+    assert (real.whole.users, real.whole.pairs) == (60, 60 * 59) if real.whole else False
+
+
+def test_of_a_real_graph_with_fewer_users_than_peers_all_are_taken_and_follows_may_go_both_ways(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"src": [0, 1, 2], "dst": [1, 2, 3]}), tmp_path / "way.parquet")
+    one, both = (graphs_of(TINY, 1, tmp_path / "way.parquet", mutual=mutual)[2] for mutual in (False, True))
+    assert (one.follows.users, one.follows.pairs, one.whole) == (4, 3, None)
+    assert (both.follows.users, both.follows.pairs, both.whole) == (4, 6, None)
+
+
+def test_that_follows_go_both_ways_is_said_of_a_graph_in_a_file_alone(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"src": [0], "dst": [1]}), tmp_path / "graph.parquet")
+    with pytest.raises(ConfigError, match="leave it out or give one to --graph"):
+        run_bench(Console(), "overlay", "small", 1, mutual=True)
+    with pytest.raises(ConfigError, match="'rank' reads no friendships: leave --mutual out"):
+        run_bench(Console(), "rank", "small", 1, graph=tmp_path / "graph.parquet", mutual=True)
+
+
+def test_a_trace_that_ends_before_the_run_does_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    short = tmp_path / "short.parquet"
+    pq.write_table(pa.table({"node": [0, 1], "start_s": [100, 100], "end_s": [400, 960]}), short)
+    with pytest.raises(
+        ConfigError, match=r"short\.parquet tells of 0\.24 hours, and 0\.25 are run: give a smaller --scale"
+    ):
+        run("small", sizes=TINY, churn=short)
+    with pytest.raises(ConfigError, match=r"and 2\.5 are run"):
+        run("small", sizes=replace(TINY, hours=(0.0, 0.2), adaptive=(2.0, 2.5)), churn=short)
 
 
 def test_files_that_are_none_are_refused_before_anything_runs(tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ from tidegate.overlay.swarm.sessions import check_sessions
 from tidegate.workload.follows import check_graph
 
 Run = Callable[..., Report]
-"""Called with a scale, a seed, and a file of posts or None; and with `plans`, or files by name, if it takes them."""
+"""Called with a scale, a seed, and a file of posts or None; and with `plans`, `mutual`, or files by name, if it takes
+them."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Bench:
     """Modules of the extra `bench` that it imports."""
     takes_plans: bool = False
     takes_graph: bool = False
+    takes_mutual: bool = False
+    """Whether it can be told that a graph has each friendship once."""
     takes_churn: bool = False
     """And latencies."""
 
@@ -63,7 +66,9 @@ BENCHES = {
     "workload": Bench(workload.run, workload.plot, shows_progress=True),
     "satisfaction": Bench(satisfaction.run, satisfaction.plot),
     "provision": Bench(provision.run, provision.plot),
-    "overlay": Bench(overlay.run, overlay.plot, shows_progress=True, takes_graph=True, takes_churn=True),
+    "overlay": Bench(
+        overlay.run, overlay.plot, shows_progress=True, takes_graph=True, takes_mutual=True, takes_churn=True
+    ),
     "delivery": Bench(delivery.run, shows_progress=True, needs=("pgserver",)),
 }
 _PICTURES = (".png", ".svg", ".pdf")
@@ -82,6 +87,7 @@ def run_bench(
     graph: Path | None = None,
     churn: Path | None = None,
     latency: Path | None = None,
+    mutual: bool = False,
 ) -> Report:
     """Run the benchmark called `name`, print its tables, and write what was asked for."""
     if name not in BENCHES:
@@ -92,12 +98,13 @@ def run_bench(
     if plans and not bench.takes_plans:
         raise ConfigError(f"benchmark {name!r} does not choose between plans: leave --plan out")
     _check_files(name, bench, graph, churn, latency)
+    _check_mutual(name, bench, graph, mutual=mutual)
     needed = (*bench.needs, *(("matplotlib",) if plot_path else ()))
     missing = [module for module in needed if find_spec(module) is None]
     if missing:
         raise ConfigError(f"benchmark {name!r} needs {', '.join(missing)}: pip install 'tidegate[bench]'")
     with nullcontext() if bench.shows_progress else Console(stderr=True).status(f"benchmark {name}, scale {scale}"):
-        given = {"plans": plans, "graph": graph, "churn": churn, "latency": latency}
+        given = {"plans": plans, "graph": graph, "churn": churn, "latency": latency, "mutual": mutual}
         report = bench.run(size, seed, posts, **{what: value for what, value in given.items() if value})
     report.show(console)
     if json_path is not None:
@@ -119,6 +126,13 @@ def _check_files(name: str, bench: Bench, graph: Path | None, churn: Path | None
         check_sessions(churn)
     if latency is not None:
         check_latency(latency)
+
+
+def _check_mutual(name: str, bench: Bench, graph: Path | None, *, mutual: bool) -> None:
+    if mutual and not bench.takes_mutual:
+        raise ConfigError(f"benchmark {name!r} reads no friendships: leave --mutual out")
+    if mutual and graph is None:
+        raise ConfigError("--mutual: it is for a graph in a file, so leave it out or give one to --graph")
 
 
 def _check_paths(name: str, bench: Bench, json_path: Path | None, plot_path: Path | None, posts: Path | None) -> None:

@@ -116,6 +116,9 @@ def bench(
             help="A real follow graph (rank, overlay; Parquet: src follows dst), a part of which is run besides."
         ),
     ] = None,
+    mutual: Annotated[
+        bool, typer.Option("--mutual", help="Follows of the graph go both ways: it has each friendship once (overlay).")
+    ] = False,
     churn: Annotated[
         Path | None, typer.Option(help="A trace of sessions (overlay; Parquet: node, start_s, end_s), tiled.")
     ] = None,
@@ -141,6 +144,7 @@ def bench(
         graph=graph,
         churn=churn,
         latency=latency,
+        mutual=mutual,
     )
 
 

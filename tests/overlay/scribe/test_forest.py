@@ -99,6 +99,17 @@ def test_a_quiet_cycle_takes_a_sign_of_life_for_every_leaf_and_a_heartbeat_for_e
     assert (forest.control == expected).all()
 
 
+def test_a_cycle_in_parts_is_a_cycle() -> None:
+    whole, parts = (stood(Forest(friends(100, 6, 2).followed, seed=2), 2) for _ in range(2))
+    before = whole.control.copy()
+    whole.run()
+    for peers in np.array_split(np.random.default_rng(2).permutation(100), 12):
+        parts.take_turns(peers)
+    assert (whole.control.sum(axis=1) > before.sum(axis=1)).all()
+    assert (parts.control == whole.control).all()
+    assert parents(parts) == parents(whole)
+
+
 def test_hops_are_those_of_the_way_to_the_rendezvous_and_down_again() -> None:
     forest = stood(Forest(from_rows([[0] if peer in (3, 50) else [] for peer in range(200)]), seed=2))
     above = parents(forest)
@@ -210,6 +221,19 @@ def test_patience_delays_the_mending_of_trees() -> None:
     assert [cycles(patience) for patience in (0, 1, 4)] == [1, 2, 5]
 
 
+def test_silence_is_counted_in_turns_of_the_child_however_many_others_have_had() -> None:
+    forest = stood(Forest(from_rows([[0]] * 60), seed=1), 2)
+    above = parents(forest)
+    root = next(peer for (peer, _), parent in above.items() if parent < 0)
+    early, late = [peer for (peer, _), parent in above.items() if parent == root][:2]
+    forest.leave([root])
+    for child in (early, late):
+        forest.take_turns(np.array([child]))
+        assert parents(forest)[child, 0] == root
+        forest.take_turns(np.array([child]))
+        assert parents(forest)[child, 0] != root
+
+
 def test_relays_without_children_leave_their_trees() -> None:
     forest = stood(Forest(from_rows([[0]] * 10 + [[]] * 190), seed=2), 2)
     assert len(parents(forest)) > 11
@@ -233,6 +257,23 @@ def test_who_comes_and_who_comes_back_is_reached_after_a_cycle() -> None:
     forest.run(4)
     forest.join(late[::2])
     assert mended(forest, 4) < 4
+
+
+def test_a_rendezvous_without_patience_gives_way_as_soon_as_somebody_nearer_comes() -> None:
+    def reached_after(patience: int) -> list[float]:
+        late = range(0, 300, 3)
+        forest = Forest(friends(300, 8, 6).followed, Settings(patience=patience), seed=6)
+        forest.leave(late)
+        stood(forest, 2)
+        shares = []
+        for peer in late:
+            forest.join([peer])
+            forest.take_turns(np.array([peer]))
+            shares.append(disseminated(forest).hit_ratio)
+        return shares
+
+    assert min(reached_after(0)) == 1.0
+    assert reached_after(1)[-1] < 0.9
 
 
 def in_circles(above: dict[tuple[int, int], int]) -> int:

@@ -9,72 +9,36 @@ those that look once a minute, as in the thesis.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
 
 from tidegate.bench.overlay.sizes import Sizes
+from tidegate.bench.overlay.weather import CYCLE_S, Weather, weather_of
 from tidegate.bench.report import Report, Row
-from tidegate.csr import Csr, Int64
+from tidegate.csr import Int64
 from tidegate.overlay.scribe.dissemination import disseminated as carried
 from tidegate.overlay.scribe.forest import Forest
 from tidegate.overlay.scribe.settings import Settings
-from tidegate.overlay.swarm.churn import Churn
 from tidegate.overlay.swarm.dissemination import disseminated
-from tidegate.overlay.swarm.latency import Latency, drawn_latency, read_latency
-from tidegate.overlay.swarm.sessions import DAY_S, PING_S, Sessions, drawn_sessions, read_sessions
 from tidegate.overlay.swarm.spreading import WARM_UP_S
 from tidegate.overlay.swarm.swarm import Flags, Swarm
 from tidegate.overlay.swarm.timed import AS_PRINTED, Pace, Timed
-from tidegate.workload.follows import friends
 from tidegate.workload.terms import Floats
 
-CYCLE_S: Final = 60.0
-_SHARP: Final = 0.1
-_AFTER: Final = 10
-_LATE_S: Final = 45.0
-"""Of a minute: after the heartbeats of Scribe's trial."""
 PAIRS: Final = {"at once": ("PolderCast", "Scribe, at once"), "once a minute": ("PolderCast, no haste", "Scribe")}
 """How soon peers notice who is gone, and the systems that are alike in this.
 
 At once: peers of PolderCast look after a second whether all have answered, and write on in haste if not; those of
-Scribe give a parent up that a heartbeat does not find. Once a minute: one gossip, or one heartbeat, and a parent is
-given up at the second.
+Scribe give a parent up that a heartbeat does not find, and a rendezvous gives way when a nearer one comes. Once a
+minute: one gossip, or one heartbeat, and a parent is given up at the second.
 """
 Missed = dict[str, float | None]
 """Of a system, the most that was missed by weather, or nothing where there was no such weather; the mean; and letters
 or messages that a peer sends in a minute."""
 _SHOWN: Final = 10
 """Cycles that a row of the figure is about."""
-
-
-@dataclass(frozen=True)
-class Weather:
-    """Who comes and goes, how far peers are from each other, and what they follow."""
-
-    churn: Churn
-    cycles: int
-    topics: Csr
-    latency: Latency
-    settling: int
-    seed: int
-
-    @property
-    def sizes(self) -> Int64:
-        """By cycle, how many peers are there at its beginning."""
-        return self.churn.sizes(np.arange(0.0, self.cycles * CYCLE_S, CYCLE_S))
-
-    @property
-    def sharp(self) -> Flags:
-        """By cycle, whether the network shrank by more than a tenth in it, or in one of the ten before."""
-        return self.churn.sharp_drops(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
-
-    @property
-    def crowded(self) -> Flags:
-        """By cycle, whether it grew so much."""
-        return self.churn.flash_crowds(CYCLE_S, self.cycles * CYCLE_S, _SHARP, _AFTER)
 
 
 class Trial(Protocol):
@@ -85,37 +49,6 @@ class Trial(Protocol):
 
     def letters(self) -> int:
         """How many letters, or messages, were sent so far to keep the overlay."""
-
-
-def weather_of(
-    sizes: Sizes, hours: tuple[float, float], seed: int, churn: Path | None, latency: Path | None, *, spread: bool
-) -> Weather:
-    """Draw churn and latencies for so many hours, or read what there is of them then; `spread` is of a trace alone.
-
-    A trace is tiled by copies of its peers that are each a week later.
-    """
-    peers, seconds = sizes.churned_peers, (hours[1] - hours[0]) * 3600
-    if churn is None:
-        sessions = _stormy(drawn_sessions(peers, seconds, seed), seconds, seed)
-    else:
-        sessions = read_sessions(churn).tiled(peers, 7 * DAY_S)
-        sessions = (sessions.spread(PING_S, seed) if spread else sessions).between(hours[0] * 3600, hours[1] * 3600)
-    return Weather(
-        Churn.of(sessions, seconds),
-        int(seconds // CYCLE_S),
-        friends(peers, sizes.facebook_follows, seed).followed,
-        drawn_latency(peers, seed) if latency is None else read_latency(latency, peers, seed),
-        sizes.settling,
-        seed,
-    )
-
-
-def _stormy(sessions: Sessions, seconds: float, seed: int) -> Sessions:
-    """Let a fifth of all come at once when a third of the time is over, and twice a fifth of those there go: when a
-    minute begins, and late in another, so that no system has a whole minute for each."""
-    early, late = (CYCLE_S * (share * seconds // CYCLE_S) for share in (2 / 3, 5 / 6))
-    crowded = sessions.crowding(seconds / 3, 0.2, seed)
-    return crowded.leaving(early, 0.2, seed).leaving(late + _LATE_S, 0.2, seed + 1)
 
 
 class PolderCast:
@@ -145,7 +78,8 @@ class PolderCast:
 
 
 class Scribe:
-    """In cycles; who goes in the first half of a minute goes before the heartbeats of that minute, others after."""
+    """With phases of their own, at which peers have a turn every minute; who comes has one at once, and the next a
+    minute later. Messages take no time."""
 
     def __init__(self, weather: Weather, patience: int) -> None:
         """Let those that are there at the beginning build their trees."""
@@ -155,17 +89,20 @@ class Scribe:
         self.forest.run(weather.settling)
         self.churn = weather.churn
         self.came = np.full(weather.topics.rows, -np.inf)
+        self.due: Floats = np.random.default_rng([weather.seed, 16]).random(weather.topics.rows) * CYCLE_S
+        """By peer, when it has its next turn."""
 
     def cycle(self, number: int) -> float:
-        """Let peers come and go, and the others tend their trees once."""
+        """Let peers come and go, and the others tend their trees once, all in the order of time."""
         begin, end = number * CYCLE_S, (number + 1) * CYCLE_S
-        times, who, comes = self.churn.between(begin, end)
-        # In the order of time, but that who comes comes before the heartbeats: it builds its trees at once. So who is
-        # back within the minute has gone before them, too.
-        late = ~comes & (times >= begin + CYCLE_S / 2) & _last_of_its_own(who)
-        self._change(times[~late], who[~late], comes[~late])
-        self.forest.run()
-        self._change(times[late], who[late], comes[late])
+        for time, peer, comes in zip(*(column.tolist() for column in self.churn.between(begin, end)), strict=True):
+            self._go_on(time)
+            if comes:
+                self.forest.join([peer])
+                self.came[peer] = self.due[peer] = time
+            else:
+                self.forest.leave([peer])
+        self._go_on(end)
         settled = self.forest.up & (self.came <= end - WARM_UP_S)
         spread = carried(self.forest, publishers=settled, seed=number)
         return missed_share(spread.missed, settled & (spread.due > 0))
@@ -174,19 +111,11 @@ class Scribe:
         """By all: each is counted by who sends it and by who gets it."""
         return int(self.forest.control.sum()) // 2
 
-    def _change(self, times: Floats, who: Int64, comes: Flags) -> None:
-        for time, peer, here in zip(times.tolist(), who.tolist(), comes.tolist(), strict=True):
-            if here:
-                self.forest.join([peer])
-                self.came[peer] = time
-            else:
-                self.forest.leave([peer])
-
-
-def _last_of_its_own(who: Int64) -> Flags:
-    """By change, whether it is the last one of its peer."""
-    last = dict(zip(who.tolist(), range(len(who)), strict=True))
-    return np.array([last[peer] == i for i, peer in enumerate(who.tolist())], np.bool_)
+    def _go_on(self, until: float) -> None:
+        """Let those have their turns that are due before some time, no more than a minute later than the last."""
+        turns = np.flatnonzero(self.forest.up & (self.due < until))
+        self.forest.take_turns(turns[np.argsort(self.due[turns], kind="stable")])
+        self.due[turns] += CYCLE_S
 
 
 def missed_share(missed: Int64, asked: Flags) -> float:

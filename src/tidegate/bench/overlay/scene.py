@@ -1,4 +1,4 @@
-"""The follow graphs that a run is about, classes of sizes to report by, and swarms that have settled."""
+"""The follow graphs that a run is about, classes of sizes to report by, and a forest that has settled."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +10,7 @@ from tidegate.bench.overlay.sizes import Sizes
 from tidegate.csr import Csr, Int64
 from tidegate.overlay.scribe.dissemination import disseminated as carried
 from tidegate.overlay.scribe.forest import Forest
-from tidegate.overlay.swarm.completeness import completeness
-from tidegate.overlay.swarm.swarm import Swarm
-from tidegate.workload.breadth_first import breadth_first
+from tidegate.workload.breadth_first import STARTS, breadth_first
 from tidegate.workload.follows import Follows, fans, friends, stored_follows
 
 
@@ -22,6 +20,8 @@ class Graph:
 
     name: str
     follows: Follows
+    whole: Follows | None = None
+    """All of a real graph, where `follows` is a part of it."""
 
     @property
     def topics(self) -> Csr:
@@ -29,27 +29,19 @@ class Graph:
         return self.follows.followed
 
 
-def graphs_of(sizes: Sizes, seed: int, path: Path | None) -> list[Graph]:
+def graphs_of(sizes: Sizes, seed: int, path: Path | None, *, mutual: bool = False) -> list[Graph]:
     """Return the generated graphs, Facebook-like first, and if there is a file, a part of the real one with all
-    follows inside it (section 3.5.1)."""
+    follows inside it (section 3.5.1), or all of it if it has no more users; if `mutual`, they go both ways."""
     graphs = [
         Graph("Facebook-like", friends(sizes.peers, sizes.facebook_follows, seed)),
         Graph("Twitter-like", fans(sizes.peers, sizes.twitter_follows, seed)),
     ]
     if path is not None:
-        graphs.append(Graph(path.stem, breadth_first(stored_follows(path), sizes.peers, seed)))
+        whole = stored_follows(path, mutual=mutual)
+        peers = min(sizes.peers, whole.users)
+        part = breadth_first(whole, peers, seed, min(STARTS, peers))
+        graphs.append(Graph(path.stem, part, whole if peers < whole.users else None))
     return graphs
-
-
-def settled_swarm(topics: Csr, seed: int, cycles: int) -> Swarm:
-    """Return a swarm in which rings are complete, or that has run for so many cycles."""
-    swarm = Swarm(topics, seed=seed)
-    swarm.warm()
-    for _ in range(cycles):
-        swarm.run()
-        if completeness(swarm).incomplete == 0:
-            break
-    return swarm
 
 
 def settled_forest(topics: Csr, seed: int, cycles: int = 20) -> Forest:

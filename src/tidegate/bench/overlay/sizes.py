@@ -31,8 +31,14 @@ class Sizes:
     """Of churn, from and until when; a minute is a cycle."""
     adaptive: tuple[float, float]
     """The same, where fan-outs are compared."""
+    gusty_peers: int
+    gusts: int
+    """Peers, and minutes in each of which a quarter of them go, where fan-outs are compared; the first half of the
+    minutes is for learning."""
     settling: int
     """Cycles before churn begins."""
+    most_peers: int = 0
+    """So many are run by themselves, until 99 % of their rings are complete; nobody if it is 0."""
 
 
 SIZES: Final[dict[Scale, Sizes]] = {
@@ -49,6 +55,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
         churned_peers=400,
         hours=(0.0, 1.5),
         adaptive=(0.0, 0.75),
+        gusty_peers=200,
+        gusts=30,
         settling=25,
     ),
     "paper": Sizes(
@@ -64,6 +72,8 @@ SIZES: Final[dict[Scale, Sizes]] = {
         churned_peers=4_000,
         hours=(0.0, 20.0),
         adaptive=(17.0, 19.0),
+        gusty_peers=1_000,
+        gusts=90,
         settling=40,
     ),
     "max": Sizes(
@@ -79,6 +89,9 @@ SIZES: Final[dict[Scale, Sizes]] = {
         churned_peers=8_000,
         hours=(0.0, 40.0),
         adaptive=(17.0, 19.0),
+        gusty_peers=1_000,
+        gusts=90,
         settling=40,
+        most_peers=100_000,
     ),
 }

@@ -17,6 +17,7 @@ from tidegate.overlay.swarm.dissemination import disseminated
 from tidegate.overlay.swarm.swarm import Swarm
 
 _WAYS: Final = {"Cyclon": BY_CYCLON, "Vicinity": BY_VICINITY, "both": BY_BOTH}
+KNOWN: Final = "Scribe, rendezvous known"
 THESIS_HOPS_RATIO: Final = 1.7
 
 
@@ -82,9 +83,9 @@ def events_of(swarm: Swarm, fan_out: int, shortcuts: int, rounds: int) -> Events
     )
 
 
-def carried_events(forest: Forest, rounds: int) -> Events:
-    """Let events spread by Scribe."""
-    spreads = [carried(forest, seed=seed) for seed in range(rounds)]
+def carried_events(forest: Forest, rounds: int, *, direct: bool = False) -> Events:
+    """Let events spread by Scribe, routed to the rendezvous or sent there at once."""
+    spreads = [carried(forest, direct=direct, seed=seed) for seed in range(rounds)]
     return Events(
         rounds,
         _sum([one.subscribers for one in spreads]),
@@ -127,11 +128,12 @@ def report_neighbours(report: Report, graphs: list[Graph], swarms: list[Converge
     )
 
 
-def report_events(report: Report, swarm: Swarm, forest: Forest, sizes: Sizes) -> tuple[Ways, Events]:
-    """Figure 3.8; return the events by the kind of shortcuts and fan-out, and Scribe's."""
+def report_events(report: Report, swarm: Swarm, forest: Forest, sizes: Sizes) -> tuple[Ways, Events, Events]:
+    """Figure 3.8; return the events by the kind of shortcuts and fan-out; Scribe's, and where publishers know the
+    rendezvous."""
     rows, by_peer, by_topic, by_hops = list[Row](), list[Row](), list[Row](), list[Row]()
     ways: Ways = {way: {} for way in _WAYS}
-    scribe = carried_events(forest, sizes.rounds)
+    scribe, direct = (carried_events(forest, sizes.rounds, direct=direct) for direct in (False, True))
     for way, shortcuts in _WAYS.items():
         for fan_out in sizes.fan_outs:
             events = events_of(swarm, fan_out, shortcuts, sizes.rounds)
@@ -142,17 +144,17 @@ def report_events(report: Report, swarm: Swarm, forest: Forest, sizes: Sizes) ->
                 by_topic += _by_topic(f"{way}, f = {fan_out}", events)
                 by_hops += by_hops_of(f"{way}, f = {fan_out}", events)
     least = min(sizes.fan_outs)
-    for way, events in ((f"both, f = {least}", ways["both"][least]), ("Scribe", scribe)):
+    for way, events in ((f"both, f = {least}", ways["both"][least]), ("Scribe", scribe), (KNOWN, direct)):
         by_topic += _by_topic(way, events)
         by_hops += by_hops_of(way, events)
-    rows += [_row("Scribe", fan_out, scribe) for fan_out in sizes.fan_outs]
+    rows += [_row(way, f, events) for way, events in (("Scribe", scribe), (KNOWN, direct)) for f in sizes.fan_outs]
     report.section(
         "Figures 3.8a and 3.8b: hops and duplication by fan-out",
         rows,
         "Thesis: hops fall and duplication rises with f, hardly so with Cyclon alone, most with Vicinity alone; "
         f"Scribe's hops are {THESIS_HOPS_RATIO} times the most that PolderCast takes. Duplication over those "
         "that have the event, its publisher too, is at most f by construction; the thesis divides by those that got "
-        "it. Scribe has no fan-out.",
+        "it. Scribe has no fan-out. Rendezvous known: whoever publishes has done so before, and needs no route to it.",
     )
     report.section(
         "Figure 3.8c: of the topics, those whose events take at least so many hops, in the mean",
@@ -169,7 +171,7 @@ def report_events(report: Report, swarm: Swarm, forest: Forest, sizes: Sizes) ->
         by_peer,
         "Thesis: with Vicinity alone, a fifth of the peers get them four times and more.",
     )
-    return ways, scribe
+    return ways, scribe, direct
 
 
 def ring_degrees(swarm: Swarm) -> Int64:
@@ -194,7 +196,7 @@ def _row(way: str, fan_out: int, events: Events) -> Row:
         "f": fan_out,
         "mean hops": events.mean_hops,
         "duplication": events.duplication,
-        "over those that got it": None if way == "Scribe" else events.received_duplication,
+        "over those that got it": None if way.startswith("Scribe") else events.received_duplication,
         "hit ratio": events.hit_ratio,
     }
 

@@ -27,7 +27,7 @@ _SHARES: Final = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 def report_upkeep(report: Report, swarm: Swarm, forest: Forest, sizes: Sizes) -> dict[str, float]:
-    """Count letters and messages by peer over some cycles; return what a cycle takes in the mean, and who relays."""
+    """Count letters and messages by peer over some cycles; return who has how much unwanted traffic, and who relays."""
     timed = Timed(swarm, pace=AS_PRINTED)
     timed.run(sizes.kept * AS_PRINTED.cycle_s)
     letters = (timed.posted.sent + timed.posted.got) / sizes.kept
@@ -55,8 +55,6 @@ def report_upkeep(report: Report, swarm: Swarm, forest: Forest, sizes: Sizes) ->
         "are Cyclon's letters: unwanted; or left out, where trees are alone, and without Cyclon.",
     )
     return {
-        "letters": float(letters.mean()),
-        "messages": float(messages.sum(axis=1).mean()),
         "much": float((every > _MUCH).mean()),
         "much, trees": float((of_trees > _MUCH).mean()),
         "relayed": float(unwanted_copies(swarm, max(sizes.fan_outs))[0].sum()),

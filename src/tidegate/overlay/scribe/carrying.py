@@ -121,6 +121,16 @@ def tend(nodes: Nodes, trees: Trees, world: World, me: int, patience: int) -> No
 
 
 @njit(cache=True)
+def give_way(nodes: Nodes, trees: Trees, world: World, me: int) -> None:
+    """Let a peer join every tree that it is the root of: below somebody nearer to the key, if it knows one by now."""
+    member = trees.lists[me, FIRST]
+    while member >= 0:
+        if trees.members[member, PARENT] < 0:
+            join_along(nodes, trees, world, member)
+        member = trees.members[member, NEXT]
+
+
+@njit(cache=True)
 def join_along(nodes: Nodes, trees: Trees, world: World, member: int) -> None:
     """Let a member join, and all on the way to the rendezvous that are not in the tree yet."""
     for _ in range(MOST_HOPS):

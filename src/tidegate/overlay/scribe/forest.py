@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegate.csr import Csr, Int64, offsets_of
+from tidegate.csr import Csr, Int32, Int64, offsets_of
 from tidegate.kernels import njit
 from tidegate.overlay.ids import distinct_ids
 from tidegate.overlay.lent import lent
 from tidegate.overlay.poldercast.entries import below
-from tidegate.overlay.scribe.carrying import World, enter, keep_leaves, tend
+from tidegate.overlay.scribe.carrying import World, enter, give_way, keep_leaves, tend
 from tidegate.overlay.scribe.circle import BASE, DIGITS, digit_of
 from tidegate.overlay.scribe.membership import drop_all, grown, has_room
 from tidegate.overlay.scribe.settings import MOST_HOPS, Settings
@@ -89,12 +89,19 @@ class Forest:
     def run(self, cycles: int = 1) -> None:
         """Let everybody who is up keep its leaves and tend its trees `cycles` times, in an order that is drawn."""
         for _ in range(cycles):
-            turn = _shuffled(np.flatnonzero(self.up), self.world.random)
-            done = 0
-            while done < len(turn):
-                done = _take_turns(self.nodes, self.trees, self.world, self.settings.patience, turn, done)
-                if done < len(turn):
-                    self._trees[0] = grown(self.trees)
+            self.take_turns(_shuffled(np.flatnonzero(self.up), self.world.random))
+
+    def take_turns(self, peers: Int64) -> None:
+        """Let these peers, which are up, keep their leaves and tend their trees once, one after the other.
+
+        A turn of each is a cycle, however long others wait for theirs: what is counted in turns, as patience is, a peer
+        counts in its own.
+        """
+        done = 0
+        while done < len(peers):
+            done = _take_turns(self.nodes, self.trees, self.world, self.settings.patience, peers, done)
+            if done < len(peers):
+                self._trees[0] = grown(self.trees)
 
     def leave(self, peers: Iterable[int] | Int64) -> None:
         """Let peers go without a word."""
@@ -103,11 +110,20 @@ class Forest:
     def join(self, peers: Iterable[int] | Int64) -> None:
         """Let peers come, or come back with what they knew of others, each by way of one that is up.
 
-        Trees they join in their next turn: those that they were in have gone on without them.
+        Trees they join in their next turn: those that they were in have gone on without them. A rendezvous that is
+        none any more gives way at once if it has no patience, else in its next turn; events are lost meanwhile.
         """
         for peer in np.fromiter(peers, np.int64):
             if not self.up[peer]:
                 _come(self.nodes, self.trees, self.world, peer)
+                if self.settings.patience == 0:
+                    self._give_way(np.unique(self.nodes.leaves[peer]))
+
+    def _give_way(self, peers: Int32) -> None:
+        """Let those of some peers that are up look whether they still are the rendezvous that they were."""
+        for peer in peers[peers >= 0]:
+            while self.up[peer] and not _stand_by(self.nodes, self.trees, self.world, peer):
+                self._trees[0] = grown(self.trees)
 
 
 @njit(cache=True)
@@ -175,6 +191,16 @@ def _take_turns(nodes: Nodes, trees: Trees, world: World, patience: int, turn: I
             _enter_by_any(nodes, world, me)
         tend(nodes, trees, world, me, patience)
     return len(turn)
+
+
+@njit(cache=True)
+def _stand_by(nodes: Nodes, trees: Trees, world: World, me: int) -> Any:
+    """Let a peer look whether anybody is nearer to the keys that it is the rendezvous of; return whether there was room
+    for what it does then."""
+    if not has_room(trees, trees.lists[me, MANY] * (MOST_HOPS + 1)):
+        return False
+    give_way(nodes, trees, world, me)
+    return True
 
 
 @njit(cache=True)

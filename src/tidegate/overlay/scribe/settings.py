@@ -17,7 +17,7 @@ class Settings:
     """Of a peer: half of them on either side."""
     patience: int = 1
     """Heartbeats that remain unanswered before a parent is given up; with 0 it is noticed at once, as with a connection
-    that is refused."""
+    that is refused, and a rendezvous gives way as soon as it meets somebody who is nearer."""
 
     def __post_init__(self) -> None:
         """Refuse what keeps no tree."""
