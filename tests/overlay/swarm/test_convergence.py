@@ -5,7 +5,7 @@ import pytest
 
 from tidegate.csr import from_rows, joined
 from tidegate.errors import ConfigError
-from tidegate.overlay.poldercast.entries import LAST_COUNT, peer_in
+from tidegate.overlay.poldercast.entries import LAST_COUNT, heard, peer_in
 from tidegate.overlay.poldercast.ringcast import BY_CYCLON, BY_VICINITY
 from tidegate.overlay.poldercast.settings import Gossip, Settings
 from tidegate.overlay.swarm.completeness import completeness, links_by_topic
@@ -170,17 +170,31 @@ def test_of_all_that_get_an_event_from_another_none_gets_more_copies_than_the_fa
     assert spread.copies.sum() <= fan_out * (spread.reached - 1).sum()
 
 
-def test_the_dead_are_forgotten_and_rings_close_without_them() -> None:
-    swarm = Swarm(friends(300, 8, 5).followed, seed=5)
+@pytest.mark.parametrize("seed", [5, 19, 25, 29])
+def test_the_dead_are_forgotten_and_rings_close_without_them(seed: int) -> None:
+    swarm = Swarm(friends(300, 8, seed).followed, seed=seed)
     assert cycles_until_complete(swarm, 1.0, 60) < 60
     swarm.leave(range(0, 300, 5))
     assert completeness(swarm).missing > 0
-    for _ in range(60):
+    for _ in range(45):
         swarm.run()
         if completeness(swarm).missing == 0:
             break
     assert completeness(swarm).missing == 0
     assert disseminated(swarm, stand_in=False).hit_ratio == 1.0
+
+
+def test_no_news_is_younger_than_what_it_is_about() -> None:
+    swarm = Swarm(friends(200, 8, 3).followed, seed=3)
+    swarm.warm()
+    swarm.run(20)
+    gone, last = np.arange(0, 200, 4), int(swarm.nodes.clock.max())
+    swarm.leave(gone)
+    for _ in range(10):
+        swarm.run()
+        for part in (swarm.nodes.cyclon, swarm.nodes.vicinity, swarm.nodes.rings):
+            entries = part[part >= 0]
+            assert heard(entries[np.isin(peer_in(entries), gone)]).max(initial=0) <= last
 
 
 def test_who_comes_is_found_and_who_comes_back_remembers() -> None:
