@@ -160,8 +160,8 @@ def _run_cycle(
     for i in range(len(turn) - 1, 0, -1):
         k = below(i + 1, random)
         turn[i], turn[k] = turn[k], turn[i]
-    # All clocks at once: what a peer whose clock is still to go on tells one whose clock has would be a cycle younger to
-    # that one, from hand to hand, and whoever is dead be taken for young for ever.
+    # All clocks at once: what a peer whose clock is still to go on tells one whose clock has would be a cycle younger
+    # there, from hand to hand, and whoever is dead be taken for young for ever.
     nodes.clock[turn] += 1
     for me in turn:
         for module in range(len(periods)):
