@@ -138,6 +138,14 @@ def test_a_place_for_the_page_is_tried_before_the_run_and_left_as_it_was(tmp_pat
     assert "/proc/ring.html: this cannot be written" in run.stderr
 
 
+def test_a_link_to_a_file_that_is_not_there_yet_stays_one(tmp_path: Path) -> None:
+    link = tmp_path / "page.html"
+    link.symlink_to(tmp_path / "elsewhere.html")
+    check_places(link)
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert link.is_symlink()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_a_page_for_which_there_is_no_room_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     asked_for = ("--peers", "30", "--mean", "4", "--cycles", "1", "--show", "--into", "/dev/full")

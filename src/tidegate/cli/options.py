@@ -61,11 +61,13 @@ def check_places(*paths: Path | None) -> None:
 
 def _check_file(path: Path) -> None:
     """Refuse a file that cannot be opened; it is left as it was, or not there. Pipes and devices are not tried."""
+    # What a link leads to, if that is not there yet, and not the link.
+    path = path.resolve()
     is_new = not path.exists()
     if not is_new and not path.is_file():
         return
     try:
-        path.open("ab").close()
+        path.open("xb" if is_new else "ab").close()
         if is_new:
             path.unlink()
     except OSError as error:

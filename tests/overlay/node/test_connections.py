@@ -151,18 +151,60 @@ def test_others_have_their_turn_between_messages_of_a_connection() -> None:
     asyncio.run(run())
 
 
-def test_the_end_waits_no_longer_than_it_is_told_for_a_place_that_takes_nothing() -> None:
+@pytest.fixture
+def deaf() -> Iterator[Address]:
+    """A place that takes connections, and next to nothing of what is said by them."""
+    with socket.socket() as place:
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        place.bind(HERE)
+        place.listen(64)
+        yield Address(*place.getsockname())
+
+
+async def filled(mouth: Carrier, place: Address) -> int:
+    """Send as much as there is room for; return how many messages that were."""
+    many = 0
+    while mouth.send(b"L" * (1 << 18), place):
+        many += 1
+        await asyncio.sleep(0.01)
+    return many
+
+
+def test_the_end_waits_no_longer_than_it_is_told_for_a_place_that_takes_nothing(deaf: Address) -> None:
     async def run() -> None:
-        with socket.socket() as deaf:
-            deaf.bind(HERE)
-            deaf.listen(0)
-            mouth = Carrier(lambda _: True, Counters())
-            await mouth.open(HERE)
-            for _ in range(5):
-                mouth.send(b"L" * (1 << 18), Address(*deaf.getsockname()))
-            await asyncio.sleep(0.05)
-            async with asyncio.timeout(channels.CONNECTION_S / 2):
-                await mouth.close(0)
-            assert len(asyncio.all_tasks()) == 1
+        counters = Counters()
+        mouth = Carrier(lambda _: True, counters)
+        await mouth.open(HERE)
+        many = await filled(mouth, deaf)
+        before = counters.unsent["connection"]
+        async with asyncio.timeout(channels.CONNECTION_S / 2):
+            await mouth.close(0)
+        assert len(asyncio.all_tasks()) == 1
+        # What it took, and what waits in the system, is not known to be lost.
+        assert 4 <= counters.unsent["connection"] - before <= many
+
+    asyncio.run(run())
+
+
+def test_nothing_stays_open_to_a_place_that_takes_nothing(deaf: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "CONNECTION_S", 0.2)
+    connect, writers = asyncio.open_connection, list[asyncio.StreamWriter]()
+
+    async def noted(*to: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await connect(*to)  # type: ignore[arg-type]
+        writers.append(writer)
+        return reader, writer
+
+    monkeypatch.setattr(asyncio, "open_connection", noted)
+
+    async def run() -> None:
+        mouth = Carrier(lambda _: True, Counters())
+        await mouth.open(HERE)
+        for number in range(1, 4):
+            await filled(mouth, deaf)
+            await until(lambda: not len(mouth._channels), "it is given up")
+            assert len(writers) == number
+        await until(lambda: all(writer.get_extra_info("socket").fileno() == -1 for writer in writers), "all are closed")
+        await mouth.close()
 
     asyncio.run(run())

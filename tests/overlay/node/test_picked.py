@@ -1,8 +1,10 @@
 """A reader is told the best of every window, when it is complete, whatever else happens meanwhile."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,6 +82,21 @@ async def passing(loop: _Loop, seconds: float) -> None:
         loop.now += 0.1
         for _ in range(5):
             await asyncio.sleep(0)
+
+
+def test_a_clock_that_is_put_back_loses_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter(range(10**9, 0, -3600))
+    monkeypatch.setattr(time, "time", lambda: float(next(times)))
+
+    async def falling() -> AsyncIterator[Delivered]:
+        for number in range(40):
+            await asyncio.sleep(0.002)
+            yield delivered(number, 1)
+
+    async def run() -> int:
+        return len([event async for event in picked(falling(), Picking(TimeWindows(100, 10_000, 10_000)))])
+
+    assert asyncio.run(run()) == 40
 
 
 def test_no_more_events_are_kept_than_can_be_the_best() -> None:

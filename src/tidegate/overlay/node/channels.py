@@ -27,6 +27,8 @@ class _Channel:
     queue: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     size: int = 0
     """Bytes that wait."""
+    unsaid: bytes | None = None
+    """The message that is being said."""
     is_idle: bool = False
     """Whether all was said, and the next message is waited for."""
 
@@ -42,11 +44,12 @@ class _Channel:
             message = self.queue.get_nowait()
         self.is_idle = False
         self.size -= len(message or b"")
+        self.unsaid = message
         return message
 
     def left(self) -> int:
         """Take out what was not said; return how many messages that are."""
-        many = 0
+        many = int(self.unsaid is not None)
         while not self.queue.empty():
             many += self.queue.get_nowait() is not None
         return many
@@ -109,11 +112,12 @@ class Channels:
         """Say one message after the other, as long as there are any."""
         message = await channel.next()
         try:
-            while message is not None:
-                message = await self._say(to, channel, message)
-        except (OSError, TimeoutError):
-            self._counters.unsent["connection"] += 1 + channel.left()
+            with suppress(OSError, TimeoutError):
+                while message is not None:
+                    message = await self._say(to, channel, message)
         finally:
+            if unsaid := channel.left():
+                self._counters.unsent["connection"] += unsaid
             self._remove(to, channel)
 
     async def _say(self, to: Address, channel: _Channel, message: bytes) -> bytes | None:
@@ -121,22 +125,27 @@ class Channels:
         the place has ended this."""
         async with asyncio.timeout(CONNECTION_S):
             reader, writer = await asyncio.open_connection(*to)
+        # What was written is gone when it has left this machine: an idle channel holds nothing back.
+        writer.transport.set_write_buffer_limits(0)
         following: bytes | None = message
         try:
             while following is not None:
                 async with asyncio.timeout(CONNECTION_S):
                     writer.write(len(following).to_bytes(4) + following)
                     await writer.drain()
+                channel.unsaid = None
                 following = await channel.next()
                 if reader.at_eof() or reader.exception() is not None:
                     break
+            if following is None:
+                # What comes from now on goes by another one.
+                self._remove(to, channel)
+                writer.close()
+                async with asyncio.timeout(CONNECTION_S):
+                    await writer.wait_closed()
         finally:
-            writer.close()
-        if following is None:
-            # What comes from now on goes by another one.
-            self._remove(to, channel)
-            async with asyncio.timeout(CONNECTION_S):
-                await writer.wait_closed()
+            # Also where somebody takes nothing: to close alone would wait for that for ever.
+            writer.transport.abort()
         return following
 
     def _remove(self, to: Address, channel: _Channel) -> None:

@@ -54,12 +54,14 @@ class Picking:
 
 
 async def picked(
-    events: AsyncIterator[Delivered], picking: Picking, clock: Callable[[], float] = time.time
+    events: AsyncIterator[Delivered], picking: Picking, clock: Callable[[], float] | None = None
 ) -> AsyncIterator[Delivered]:
-    """Tell of the best events of every window when it is complete, each once; an event's time is when it is read.
+    """Tell of the best events of every window when it is complete, each once; an event's time is when it is read, by a
+    clock that is never put back.
 
     At the end, windows of time are complete; of one by count that is not, nothing is told.
     """
+    clock = clock or _going_on()
     windows = picking.windows
     picks = CountedPicks(windows) if isinstance(windows, Windows) else TimedPicks(windows)
     kept: dict[str, Delivered] = {}
@@ -68,7 +70,7 @@ async def picked(
         is_over = False
         while not is_over:
             # What comes is not waited for anew each time: to cancel that would end what tells of it.
-            await asyncio.wait({coming}, timeout=picking.wait_s(clock() * _US))
+            await asyncio.wait({coming}, timeout=picking.wait_s(clock() * _US) if picks.held else None)
             now = clock() * _US
             news = picks.advance(now)
             if coming.done():
@@ -87,3 +89,10 @@ async def picked(
                 kept = {id_: kept[id_] for id_ in picks.ids}
     finally:
         coming.cancel()
+
+
+def _going_on() -> Callable[[], float]:
+    """Return a clock that tells the time as it is now, and goes on from there: one that was put back would have events
+    come after their windows have ended."""
+    begin = time.time() - time.monotonic()
+    return lambda: begin + time.monotonic()

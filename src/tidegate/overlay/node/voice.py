@@ -1,6 +1,7 @@
 """What a peer says and hears: sealed, carried, and counted by kind. What it means is no business of this module."""
 
 from collections.abc import Callable
+from typing import Final
 
 from tidegate.deliver.ends import Address
 from tidegate.overlay.node.carrier import Carrier
@@ -8,6 +9,9 @@ from tidegate.overlay.node.counters import Counters
 from tidegate.overlay.node.messages import Kind
 from tidegate.overlay.node.reading import MalformedError
 from tidegate.overlay.node.sealing import Opened, RefusedError, Seal
+
+_FALSE: Final = frozenset({"size", "version", "key", "kind"})
+"""Why a message is refused that no peer has said."""
 
 
 class Voice:
@@ -33,16 +37,16 @@ class Voice:
         return number
 
     def _take(self, data: bytes) -> bool:
-        """Have done what a message asks for, and return whether it is genuine; nothing that anybody says raises."""
+        """Have done what a message asks for, and return whether a peer may have said it, if not to this one, now or
+        for the first time; nothing that anybody says raises."""
         self._counters.bytes_heard += len(data)
-        is_genuine = False
         try:
             opened = self.seal.opened(data)
-            is_genuine = True
             self._counters.heard[opened.kind.name.lower()] += 1
             self._understand(opened)
         except RefusedError as refused:
             self._counters.refused[refused.why] += 1
+            return refused.why not in _FALSE
         except MalformedError:
             self._counters.refused["meaning"] += 1
-        return is_genuine
+        return True
