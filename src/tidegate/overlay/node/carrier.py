@@ -28,7 +28,7 @@ class Carrier:
     """Open from `open` to `close`; `take` is called with all that comes, in the loop that it was opened in."""
 
     def __init__(self, take: Callable[[bytes], bool], counters: Counters) -> None:
-        """Nothing is opened yet; `take` returns whether a message is genuine."""
+        """Nothing is opened yet; `take` returns whether a peer may have said a message."""
         self._take, self._counters = take, counters
         self._socket: socket.socket | None = None
         self._server: asyncio.Server | None = None
@@ -134,7 +134,7 @@ class Carrier:
                 await writer.wait_closed()
 
     async def _hear(self, reader: asyncio.StreamReader, task: asyncio.Task[None]) -> None:
-        """Take what a connection says, up to its end, or to the first message that is not genuine: a peer says none.
+        """Take what a connection says, up to its end, or to the first message that no peer can have said.
 
         Between two messages others have their turn: whatever was read ahead is there at once. One that was accepted
         before the end may begin after it.
